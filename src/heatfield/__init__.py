@@ -1,0 +1,49 @@
+"""Heat Field Signatures: multiscale geometry of point clouds, in closed form.
+
+``import heatfield as hf`` loads nothing heavy; each name is fetched when first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "scale_schedule": "_scales",
+    "adaptive_scales": "_scales",
+    "signatures": "_signatures",
+    "Signatures": "_signatures",
+    "HeatField": "_field",
+    "HFSDescriptor": "_descriptor",
+    "HFSClassifier": "_classifier",
+    "HeatFieldWarning": "_check",
+}
+_MODULES = ("datasets", "plot")
+
+__all__ = ["__version__", *_HOME, *_MODULES]
+
+if TYPE_CHECKING:
+    from . import datasets, plot
+    from ._check import HeatFieldWarning
+    from ._classifier import HFSClassifier
+    from ._descriptor import HFSDescriptor
+    from ._field import HeatField
+    from ._scales import adaptive_scales, scale_schedule
+    from ._signatures import Signatures, signatures
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

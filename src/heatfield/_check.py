@@ -1,0 +1,153 @@
+"""Input checked once, at the door, with errors that repeat what was given."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+class HeatFieldWarning(UserWarning):
+    """Something could be computed only in part, or looks like a mistake."""
+
+
+def as_points(points: ArrayLike, name: str = "points") -> Array:
+    """A finite (m, n) float64 array, or a ValueError that names what is wrong and where."""
+    try:
+        array = np.asarray(points)
+        if array.dtype == object or array.dtype.kind not in "fiub":
+            raise TypeError
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an (m, n) array of numbers, got {_describe(points)}") from None
+    if array.ndim != 2:
+        raise ValueError(f"{name} must have shape (m, n), m points in n dimensions, got shape {array.shape}")
+    m, n = array.shape
+    if n == 0:
+        raise ValueError(f"{name} must have at least one coordinate a point, got shape {array.shape}")
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    bad = ~np.isfinite(array)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"{name} has {array[row, column]} in row {row}, column {column} "
+            f"({int(bad.any(axis=1).sum())} of {m} rows are not finite)"
+        )
+    if m in (2, 3) and n >= 10:
+        warnings.warn(
+            f"{name} has shape ({m}, {n}), read as {m} points in {n} dimensions; "
+            f"if it is {n} points in {m} dimensions, pass its transpose",
+            HeatFieldWarning,
+            stacklevel=3,
+        )
+    with np.errstate(over="ignore"):
+        extent = float(np.ptp(array, axis=0).max()) if m else 0.0
+    if extent > 0.0 and not 1e-140 < extent < 1e140:  # beyond, squared lengths leave the range of float64
+        raise ValueError(
+            f"{name} spans {extent:.3g}; change the unit so that it lies between 1e-140 and 1e140"
+        )
+    return array
+
+
+def as_clouds(clouds: Any, name: str = "clouds") -> list[Array]:
+    """A list of (m_i, n) arrays with one n; every complaint names the cloud by its index."""
+    if isinstance(clouds, (str, bytes)) or not hasattr(clouds, "__len__"):
+        raise ValueError(f"{name} must be a list of (m, n) arrays, got {_describe(clouds)}")
+    if isinstance(clouds, np.ndarray) and clouds.ndim == 2 and clouds.dtype != object:
+        raise ValueError(
+            f"{name} must be a list of (m, n) arrays, got one array of shape {clouds.shape}; "
+            "for a single cloud pass [points]"
+        )
+    if len(clouds) == 0:
+        raise ValueError(f"{name} is empty: at least one cloud is needed")
+    checked = [as_points(cloud, f"{name}[{i}]") for i, cloud in enumerate(clouds)]
+    n = checked[0].shape[1]
+    for i, cloud in enumerate(checked):
+        if cloud.shape[1] != n:
+            raise ValueError(
+                f"{name}[{i}] has {cloud.shape[1]} coordinates a point where {name}[0] has {n}; all must agree"
+            )
+    return checked
+
+
+def as_scales(scales: ArrayLike, m: int, name: str = "scales") -> Array:
+    """Diffusion times as (1, T) or, where every point has its own, (m, T)."""
+    try:
+        array = np.asarray(scales, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {_describe(scales)}") from None
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[0] != m):
+        raise ValueError(
+            f"{name} must have shape (T,) or (m, T) with m = {m} points, got shape {array.shape}"
+        )
+    table = np.ascontiguousarray(np.atleast_2d(array))
+    if table.shape[1] == 0:
+        raise ValueError(f"{name} is empty: at least one diffusion time is needed")
+    bad = ~(np.isfinite(table) & (table > 0))
+    if bad.any():
+        place = np.argwhere(bad)[0]
+        where = f"{name}[{place[1]}]" if array.ndim == 1 else f"{name}[{place[0]}, {place[1]}]"
+        raise ValueError(f"{name} must be positive and finite, got {where} = {table[tuple(place)]}")
+    if (np.diff(table, axis=1) <= 0).any():
+        raise ValueError(f"{name} must increase, got {np.array2string(table[0], precision=4, threshold=12)}")
+    return table
+
+
+def check_count(value: Any, name: str, least: int) -> int:
+    """An integer of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    return int(value)
+
+
+def check_range(c_min: Any, c_max: Any) -> tuple[float, float]:
+    """The multipliers of the schedule: 0 < c_min < c_max."""
+    try:
+        low, high = float(c_min), float(c_max)
+    except (TypeError, ValueError):
+        low = high = np.nan
+    if not (0.0 < low < high < np.inf):
+        raise ValueError(f"c_min and c_max must satisfy 0 < c_min < c_max, got {c_min!r} and {c_max!r}")
+    return low, high
+
+
+def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
+    """One of a few words."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return str(value)
+
+
+def check_dtype(dtype: Any) -> np.dtype[Any]:
+    """float64 or float32."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = np.dtype(object)
+    if found not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+    return found
+
+
+def thread_count(n_jobs: Any) -> int:
+    """n_jobs as in scikit-learn: None is 1, -1 all cores that this process may use."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs must be a positive integer, -1 for all cores, or None for one, got {n_jobs!r}"
+        )
+    if n_jobs > 0:
+        return int(n_jobs)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    return max(1, cores + 1 + int(n_jobs))
+
+
+def _describe(value: Any) -> str:
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -1,0 +1,93 @@
+"""From points and scales to the sums that every signature is read from."""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ._arrange import BLOCK, arrange
+from ._check import Array
+from ._dense import column_count, dense_sums
+from ._spacing import diameter_squared, mean_spacing, nearest_distinct
+from ._threads import pieces, run_pieces
+
+# log(1 / error) at which a pair is left out: below the rounding of either precision.
+DIGITS = {np.dtype(np.float64): 37.0, np.dtype(np.float32): 17.0}
+
+# Pairs times scales that one thread sums in roughly a quarter of a second.
+_PIECE = 2e8
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A cloud arranged for the pair sums (see `_arrange`), with its spacing."""
+
+    sources: Array  # (n, m), normalised, in kd order
+    boxes: Array  # (2, n, blocks)
+    order: np.ndarray  # place of each column in the caller's cloud
+    exponent: int  # original = normalised * 2**exponent
+    nearest: Array  # squared distance to the nearest distinct point, normalised
+    same: np.ndarray  # how many points share each place
+
+    @classmethod
+    def of(cls, points: Array) -> Cloud:
+        """Arrange a checked (m, n) array."""
+        sources, boxes, order, exponent = arrange(points)
+        return cls(sources, boxes, order, exponent, *nearest_distinct(sources, boxes))
+
+    @property
+    def spacing(self) -> float:
+        """Mean nearest-neighbour distance over distinct points; NaN for fewer than two."""
+        return math.ldexp(mean_spacing(self.nearest, self.same), self.exponent)
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance between two points."""
+        return math.ldexp(math.sqrt(diameter_squared(self.sources, self.boxes)), self.exponent)
+
+    def unit_scales(self, scales: Array) -> Array:
+        """The scales in normalised units and, where they are (m, T), in kd order."""
+        unit = np.ldexp(scales, -2 * self.exponent)
+        return unit[self.order] if unit.shape[0] > 1 else unit
+
+
+def pair_sums(
+    cloud: Cloud,
+    unit_scales: Array,
+    *,
+    spectrum: bool,
+    fourth: bool,
+    dtype: np.dtype,
+    n_threads: int,
+) -> Array:
+    """The table of sums (m, T, columns) of `_dense`, rows in the cloud's kd order."""
+    n, m = cloud.sources.shape
+    steps = unit_scales.shape[1]
+    sums = np.zeros((m, steps, column_count(n, spectrum)))
+    like = np.empty(0, dtype)
+
+    def work(first: int, last: int) -> None:
+        dense_sums(
+            cloud.sources,
+            cloud.boxes,
+            cloud.nearest,
+            unit_scales,
+            first,
+            last,
+            DIGITS[dtype],
+            spectrum,
+            fourth,
+            like,
+            sums,
+        )
+
+    rows = min(max(1, int(_PIECE / max(1, m * steps))), math.ceil(m / (4 * n_threads)) or 1)
+    size = BLOCK * math.ceil(rows / BLOCK)
+    # Beyond three dimensions the pair sums call BLAS, whose own threads would fight with ours.
+    with threadpool_limits(1, "blas") if n > 3 else nullcontext():
+        run_pieces(work, pieces(m, size), n_threads, progress="points")
+    return sums

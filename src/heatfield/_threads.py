@@ -1,0 +1,56 @@
+"""Work cut into pieces and spread over threads.
+
+The compiled functions run without the GIL, so ordinary Python threads use all cores:
+nothing survives the call, forked and spawned workers are safe, and two callers never
+meet in a shared pool. Every piece writes to places of its own, so the result does
+not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
+from tqdm import tqdm
+
+
+def pieces(count: int, size: int) -> list[tuple[int, int]]:
+    """The ranges (0, size), (size, 2 size), ... up to count."""
+    return [(start, min(count, start + size)) for start in range(0, count, size)]
+
+
+def run_pieces(
+    work: Callable[[int, int], object],
+    ranges: Iterable[tuple[int, int]],
+    n_threads: int,
+    progress: str | None = None,
+) -> None:
+    """Call ``work(first, last)`` for every range.
+
+    ``progress`` names what is counted; the bar appears on a terminal when the work
+    takes longer than two seconds. An error or Ctrl-C stops the work after the pieces
+    that are under way.
+    """
+    todo = list(ranges)
+    total = sum(last - first for first, last in todo)
+    # disable=None: no bar where standard error is not a terminal.
+    with tqdm(
+        total=total, unit=f" {progress}", delay=2, disable=None if progress else True, leave=False
+    ) as bar:
+        if n_threads == 1 or len(todo) == 1:
+            for first, last in todo:
+                work(first, last)
+                bar.update(last - first)
+            return
+        with ThreadPoolExecutor(n_threads, thread_name_prefix="heatfield") as pool:
+            running = {pool.submit(work, first, last): last - first for first, last in todo}
+            try:
+                while running:
+                    # A time-out lets Ctrl-C in while the threads compute.
+                    done, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        future.result()
+                        bar.update(running.pop(future))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
