@@ -17,7 +17,6 @@ from ._dense import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
 from ._eigen import eigenvalues
 from ._jit import compiled
 
-
 # --- global signatures -------------------------------------------------------------
 
 

@@ -61,32 +61,32 @@ _INTEGER_BITS = 6755399441055744.0
 
 
 @intrinsic
-def _bits_of_float64(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+def _bits_of_float64(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.IntType(64))
 
     return types.int64(types.float64), generate
 
 
 @intrinsic
-def _float64_of_bits(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+def _float64_of_bits(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.DoubleType())
 
     return types.float64(types.int64), generate
 
 
 @intrinsic
-def _bits_of_float32(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+def _bits_of_float32(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.IntType(32))
 
     return types.int32(types.float32), generate
 
 
 @intrinsic
-def _float32_of_bits(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+def _float32_of_bits(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.FloatType())
 
     return types.float32(types.int32), generate

@@ -47,12 +47,12 @@ def compiled(fastmath: set[str] | None = None) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         try:
-            return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+            return numba.njit(cache=True, **options)(function)
         except RuntimeError:  # numba found no place for its cache
             folder = _private_cache()
             if folder is None:
-                return numba.njit(**options)(function)  # type: ignore[no-any-return]
+                return numba.njit(**options)(function)
             config.CACHE_DIR = str(folder)
-            return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+            return numba.njit(cache=True, **options)(function)
 
     return decorate
