@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from ._arrange import BLOCK
-from ._dense import FIRST, WEIGHT, _add_directions, column_count, find_runs
+from ._dense import FIRST, WEIGHT, column_count, find_runs
 from ._exponential import LOG2_E, exp2
-from ._jit import EXACT, compiled
+from ._jit import EXACT, SUMS, compiled
 from ._pairs import TILE, directions1, directions2, directions3, fill, radial
 
 # If the mean lies this many spreads (squared) from the reference, the covariance would
@@ -107,12 +107,21 @@ def _heat(excess: Any, logs: Any, half: Any, count: int, rate: float, top: float
         half[j] = exp2(min(rate * excess[j] + (logs[j] - top), 0.0))
 
 
+@compiled(SUMS)
+def _mixed(x: Any, y: Any, half: Any, count: int) -> float:
+    """The sum of w x y for two axes."""
+    total = 0.0
+    for j in range(count):
+        total += half[j] * x[j] * (half[j] * y[j])
+    return total
+
+
 @compiled()
 def _add_tile(sums: Any, tile: Any, count: int, moments: bool) -> None:
+    """Add the sums over a tile whose roots of weights are filled, in the columns of `_dense`."""
     n = tile.shape[0] - 4
     half = tile[n + 1]
-    by_distance = radial(tile[n], half, count, 0.0)
-    sums[WEIGHT] += by_distance[0]
+    sums[WEIGHT] += radial(tile[n], half, count, 0.0)[0]
     if not moments:
         return
     if n == 3:
@@ -123,12 +132,16 @@ def _add_tile(sums: Any, tile: Any, count: int, moments: bool) -> None:
         in_plane = directions2(tile[0], tile[1], half, count, 0.0)
         for c in range(5):
             sums[FIRST + c] += in_plane[c]
-    elif n == 1:
-        on_line = directions1(tile[0], half, count, 0.0)
-        for c in range(2):
-            sums[FIRST + c] += on_line[c]
     else:
-        _add_directions(sums, tile[: n + 3], count)
+        c = FIRST + n
+        for k in range(n):
+            on_axis = directions1(tile[k], half, count, 0.0)
+            sums[FIRST + k] += on_axis[0]
+            sums[c] += on_axis[1]
+            c += 1
+            for l in range(k + 1, n):
+                sums[c] += _mixed(tile[k], tile[l], half, count)
+                c += 1
 
 
 @compiled()
@@ -139,6 +152,7 @@ def _sum_runs(
     logs: Any,
     begins: Any,
     ends: Any,
+    runs: int,
     centre: Any,
     h: Any,
     rate: float,
@@ -149,7 +163,7 @@ def _sum_runs(
     n = sources.shape[0]
     sums[:] = 0.0
     filled = 0
-    for r in range(begins.shape[0]):
+    for r in range(runs):
         at = begins[r]
         while at < ends[r]:
             count = min(ends[r] - at, TILE - filled)
@@ -157,7 +171,7 @@ def _sum_runs(
             _copy(logs[at : at + count], tile[n + 3, filled : filled + count])
             filled += count
             at += count
-            if filled < TILE and not (r == begins.shape[0] - 1 and at == ends[r]):
+            if filled < TILE and not (r == runs - 1 and at == ends[r]):
                 continue
             _fill_excess(tile, filled, h)
             _heat(tile[n + 2], tile[n + 3], tile[n + 1], filled, rate, top)
@@ -249,16 +263,18 @@ def field_sums(
             for b in range(blocks):
                 gaps[b] = excess[b] + heaviest[b] / rate
             runs = find_runs(gaps, floor / rate, m, begins, ends)
-            run_begins, run_ends = begins[:runs], ends[:runs]
-            _sum_runs(sums, tile, sources, logs, run_begins, run_ends, centre, h, rate, top, moments)
-            if _read(out[i, a], sums, h, t, top, moments):
-                continue
-            more = 0.0
-            for k in range(n):
-                middle[k] = centre[k] + sums[FIRST + k] / sums[WEIGHT]
-                to_middle[k] = place[k] - middle[k]
-                step = centre[k] - middle[k]
-                more += step * (step - 2.0 * to_middle[k])
-            top += rate * more
-            _sum_runs(sums, tile, sources, logs, run_begins, run_ends, middle, to_middle, rate, top, moments)
-            _read(out[i, a], sums, to_middle, t, top, moments)
+            middle[:] = centre
+            to_middle[:] = h
+            for _ in range(2):
+                _sum_runs(
+                    sums, tile, sources, logs, begins, ends, runs, middle, to_middle, rate, top, moments
+                )
+                if _read(out[i, a], sums, to_middle, t, top, moments):
+                    break
+                more = 0.0
+                for k in range(n):
+                    middle[k] += sums[FIRST + k] / sums[WEIGHT]
+                    to_middle[k] = place[k] - middle[k]
+                    step = centre[k] - middle[k]
+                    more += step * (step - 2.0 * to_middle[k])
+                top = logs[star] + rate * more
