@@ -237,7 +237,7 @@ def test_adaptive_scales_of_too_few_points(m):
 
 def test_adaptive_scales_where_copies_fill_the_neighbourhood():
     message = (
-        "points has 2 or more copies of row 4, so its 2-th neighbour is at distance 0; "
+        "points has 2 or more copies of row 4, so neighbour 2 is at distance 0; "
         "use a larger k or distinct points"
     )
     with error(message):
@@ -274,7 +274,7 @@ WRONG_CLOUDS = {
     ),
     "other dimension": (
         [SQUARE, SQUARE, np.zeros((4, 3))],
-        "clouds[2] has 3 coordinates a point where clouds[0] has 2; all must agree",
+        "clouds[2] has 3 coordinates a point, clouds[0] has 2; all must agree",
     ),
 }
 

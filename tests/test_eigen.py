@@ -13,9 +13,7 @@ sizes = pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8])
 def solve(matrices):
     n = matrices.shape[-1]
     upper = np.triu_indices(n)
-    out = np.full((len(matrices), n), -7.0)
-    eigenvalues(np.ascontiguousarray(matrices[:, upper[0], upper[1]]), n, out)
-    return out
+    return eigenvalues(np.ascontiguousarray(matrices[:, upper[0], upper[1]]), n)
 
 
 def with_spectrum(values, seeds=range(25)):

@@ -152,15 +152,24 @@ def test_right_at_a_million_lengths_from_the_data(n):
     np.testing.assert_allclose(field.log_hessian([place], t)[0], Q, atol=4 * rounding * np.abs(Q).max())
 
 
+def test_a_line_seen_broadside_from_afar():
+    """Squared distances agree in all their digits there, and yet the shape of the line is seen."""
+    s = cloud("ball", 1, 60)
+    line = hf.HeatField(np.c_[0 * s, s])
+    Q = line.log_hessian([[1e12, 0.3]], 0.05)[0]
+    np.testing.assert_allclose(Q[1, 1], hf.HeatField(s).log_hessian([[0.3]], 0.05)[0, 0, 0], rtol=TOL)
+    np.testing.assert_allclose(Q[0], [-1 / (2 * 0.05), 0.0], rtol=TOL)
+
+
 @pytest.mark.parametrize("copies", [10, 200_000])
 def test_covariance_where_the_strongest_source_is_far_from_the_mean(copies):
     """One point against very many, each of them weaker: the covariance must not cancel."""
-    points = np.concatenate([[[-1.0, 0.0]], np.tile([[1.0, 0.0]], (copies, 1))])
+    points = np.concatenate([[[-45 / 64, 0.0]], np.tile([[45 / 64, 0.0]], (copies, 1))])
     weights = np.concatenate([[1.0], np.full(copies, 0.9)])
-    t = 1e-3
+    t = 1e-7
     share = 1 / (1 + 0.9 * copies)
     Q = hf.HeatField(points, weights).log_hessian([[0.0, 50.0]], t)[0]
-    expected = (np.diag([4 * share * (1 - share), 0.0]) / (2 * t) - np.eye(2)) / (2 * t)
+    expected = (np.diag([(45 / 32) ** 2 * share * (1 - share), 0.0]) / (2 * t) - np.eye(2)) / (2 * t)
     np.testing.assert_allclose(Q, expected, rtol=TOL, atol=TOL * np.abs(expected).max())
 
 

@@ -32,7 +32,6 @@ _OFF_CENTRE = 64.0
 _SEARCHES = 8
 
 
-@compiled()
 def field_columns(n: int, moments: bool) -> int:
     """log sum, then the mean of x_j - y and the upper triangle of the covariance."""
     return 1 + n + n * (n + 1) // 2 if moments else 1
@@ -107,6 +106,12 @@ def _heat(excess: Any, logs: Any, half: Any, count: int, rate: float, top: float
         half[j] = exp2(min(rate * excess[j] + (logs[j] - top), 0.0))
 
 
+@compiled(EXACT)
+def _shift(row: Any, count: int, by: float) -> None:
+    for j in range(count):
+        row[j] -= by
+
+
 @compiled(SUMS)
 def _mixed(x: Any, y: Any, half: Any, count: int) -> float:
     """The sum of w x y for two axes."""
@@ -155,11 +160,12 @@ def _sum_runs(
     runs: int,
     centre: Any,
     h: Any,
+    offset: Any,
     rate: float,
     top: float,
     moments: bool,
 ) -> None:
-    """Sum the sources of all runs, with r counted from the centre, tile by tile."""
+    """Sum the sources of all runs, tile by tile, the moments around centre + offset."""
     n = sources.shape[0]
     sums[:] = 0.0
     filled = 0
@@ -175,13 +181,16 @@ def _sum_runs(
                 continue
             _fill_excess(tile, filled, h)
             _heat(tile[n + 2], tile[n + 3], tile[n + 1], filled, rate, top)
+            for k in range(n):
+                if offset[k] != 0.0:
+                    _shift(tile[k], filled, offset[k])
             _add_tile(sums, tile, filled, moments)
             filled = 0
 
 
 @compiled()
-def _read(out: Any, sums: Any, h: Any, t: float, top: float, moments: bool) -> bool:
-    """From the sums of one place and time to a row of results; whether the centre served well."""
+def _read(out: Any, sums: Any, h: Any, offset: Any, t: float, top: float, moments: bool) -> bool:
+    """From the sums of one place and time to a row of results; False if they are too far off centre."""
     n = h.shape[0]
     mass = 1.0 / sums[WEIGHT]
     square = 0.0
@@ -190,19 +199,19 @@ def _read(out: Any, sums: Any, h: Any, t: float, top: float, moments: bool) -> b
     out[0] = 2.0 * top / LOG2_E - square / (4.0 * t) + np.log(sums[WEIGHT])
     if not moments:
         return True
-    offset = spread = 0.0
+    off = spread = 0.0
     c = 0
     for k in range(n):
         mean = sums[FIRST + k] * mass
-        out[1 + k] = mean - h[k]
-        offset += mean * mean
+        out[1 + k] = mean + (offset[k] - h[k])
+        off += mean * mean
         for l in range(k, n):
             covariance = sums[FIRST + n + c] * mass - mean * (sums[FIRST + l] * mass)
             out[1 + n + c] = covariance
             if l == k:
                 spread += covariance
             c += 1
-    return offset <= _OFF_CENTRE * spread
+    return off <= _OFF_CENTRE * spread
 
 
 @compiled()
@@ -230,8 +239,7 @@ def field_sums(
     sums = np.empty(column_count(n, moments))
     excess, gaps = np.empty(blocks), np.empty(blocks)
     begins, ends = np.empty(blocks, np.int64), np.empty(blocks, np.int64)
-    centre, h = np.empty(n), np.empty(n)
-    middle, to_middle = np.empty(n), np.empty(n)
+    centre, h, offset = np.empty(n), np.empty(n), np.empty(n)
     spread = 0.5 * (LOG2_E * digits + math.log2(m))
     for i in range(first, last):
         place = places[i]
@@ -263,18 +271,12 @@ def field_sums(
             for b in range(blocks):
                 gaps[b] = excess[b] + heaviest[b] / rate
             runs = find_runs(gaps, floor / rate, m, begins, ends)
-            middle[:] = centre
-            to_middle[:] = h
+            offset[:] = 0.0
             for _ in range(2):
                 _sum_runs(
-                    sums, tile, sources, logs, begins, ends, runs, middle, to_middle, rate, top, moments
+                    sums, tile, sources, logs, begins, ends, runs, centre, h, offset, rate, top, moments
                 )
-                if _read(out[i, a], sums, to_middle, t, top, moments):
+                if _read(out[i, a], sums, h, offset, t, top, moments):
                     break
-                more = 0.0
                 for k in range(n):
-                    middle[k] += sums[FIRST + k] / sums[WEIGHT]
-                    to_middle[k] = place[k] - middle[k]
-                    step = centre[k] - middle[k]
-                    more += step * (step - 2.0 * to_middle[k])
-                top = logs[star] + rate * more
+                    offset[k] += sums[FIRST + k] / sums[WEIGHT]
