@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._arrange import BLOCK, origin_and_exponent, arrange
+from ._arrange import BLOCK, arrange, origin_and_exponent
 from ._check import Array, as_points, thread_count
 from ._field_sums import field_columns, field_sums
 from ._moments import DIGITS
