@@ -52,9 +52,9 @@ def accuracy_page(result: dict) -> str:
             lines.append(f"| {row} | {entry['columns']} | {shown} | {paper} | {goal or ''} | {verdict} |")
         lines.append("")
     lines += [
-        "± is the standard deviation over splits, their number in brackets. Heads: `mlp` is the paper's network",
-        "with hidden layers of 128 and 64, `lda` linear discriminants with automatic shrinkage, `svm` support",
-        "vectors with a Gaussian kernel, `auto` the best of the three by cross-validation in the training set.",
+        "± is the standard deviation over splits, their number in brackets. Heads: `mlp` is the paper's",
+        "network with layers of 128 and 64, `lda` linear discriminants with automatic shrinkage, `svm`",
+        "support vectors with a Gaussian kernel, `auto` the best of these by inner cross-validation.",
         "",
     ]
     return "\n".join(lines)

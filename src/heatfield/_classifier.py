@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
@@ -18,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ._check import Array, as_clouds, check_choice, check_count, check_dtype
 from ._descriptor import HFSDescriptor
-from ._readout import ROUND_OFF, GapImputer, RoundOffScaler, magnitudes
+from ._readout import ROUND_OFF, AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
 
 HEADS = ("mlp", "lda", "svm")
 
@@ -176,7 +175,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
     def _pipeline(self, head: str) -> Pipeline:
         if head == "mlp":
             most = 3000 if self.epochs is None else check_count(self.epochs, "epochs", 1)
-            model: Any = MLPClassifier((128, 64), max_iter=most, random_state=self.random_state)
+            model: Any = AnnealedMLP((128, 64), alpha=1.0, max_iter=most, random_state=self.random_state)
         elif head == "lda":
             model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
         else:
