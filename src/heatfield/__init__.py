@@ -19,19 +19,25 @@ _HOME = {
     "HFSDescriptor": "_descriptor",
     "HFSClassifier": "_classifier",
     "HeatFieldWarning": "_check",
+    "Cloud": "io",
+    "ReadError": "io",
+    "read_cloud": "io",
+    "read_points": "io",
+    "write_points": "io",
 }
-_MODULES = ("datasets", "plot")
+_MODULES = ("datasets", "io", "plot", "sampling")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 if TYPE_CHECKING:
-    from . import datasets, plot
+    from . import datasets, io, plot, sampling
     from ._check import HeatFieldWarning
     from ._classifier import HFSClassifier
     from ._descriptor import HFSDescriptor
     from ._field import HeatField
     from ._scales import adaptive_scales, scale_schedule
     from ._signatures import Signatures, signatures
+    from .io import Cloud, ReadError, read_cloud, read_points, write_points
 
 
 def __getattr__(name: str) -> Any:
