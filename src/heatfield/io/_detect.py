@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 
+from ._cloud import find_coordinates
 from ._source import Source
 
 SUFFIXES = {
@@ -50,9 +51,7 @@ def detect(source: Source) -> str:
         return kind
     if named in ("swc", "pdb", "cif", "obj", "table"):  # formats that have no mark of their own
         return named
-    if _first_numbers(head):
-        return "table"
-    if named is None:
+    if named is None or _first_numbers(head) or _names_coordinates(head):
         return "table"
     raise source.error(
         f"is no {named.upper()} file, and no other format that can be told by its content", "byte 0"
@@ -70,10 +69,10 @@ def _by_lines(head: bytes) -> str | None:
         return "off"
     if re.match(rb"solid\b", first, re.I) and re.search(rb"^\s*facet\b", head, re.M | re.I):
         return "stl"
-    if re.search(rb"^(ATOM  |HETATM).{24}", head, re.M) or re.match(rb"HEADER    ", first):
-        return "pdb"
     if re.search(rb"^data_", head, re.M) and re.search(rb"^(loop_|_\w+\.\w+)", head, re.M):
         return "cif"
+    if re.search(rb"^(ATOM  |HETATM).{24}", head, re.M) or re.match(rb"HEADER    ", first):
+        return "pdb"
     if re.search(rb"^v[ \t]+[-+.\d]\S*[ \t]+[-+.\d]\S*[ \t]+[-+.\d]", head, re.M):
         return "obj"
     words = _first_numbers(head)
@@ -90,3 +89,9 @@ def _first_numbers(head: bytes) -> list[bytes]:
             words = re.split(rb"[\s,;]+", line)
             return words if all(_NUMBER.match(word) for word in words) else []
     return []
+
+
+def _names_coordinates(head: bytes) -> bool:
+    """Whether the first line is a header with x and y in it."""
+    first = head.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("latin-1")
+    return len(find_coordinates(re.split(r"[\s,;]+", first.strip().replace('"', "")))) >= 2

@@ -89,6 +89,7 @@ def _grid(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
         for digits in range(min(0, finest), min(finest, 15) + 1):
             scales[axis] = float(f"1e{-digits}")
             steps = np.rint((x - offsets[axis]) / scales[axis])
-            if (steps * scales[axis] + offsets[axis] == x).all():
+            near = np.abs(steps * scales[axis] + offsets[axis] - x)
+            if (near <= 4 * np.spacing(np.abs(x).max())).all():  # a step of 0.001 is no exact number either
                 break
     return scales, offsets

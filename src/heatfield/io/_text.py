@@ -49,18 +49,13 @@ def content_lines(
     in a number they are reported as any other wrong character is.
     """
     for first, lines in line_blocks(source, start):
-        numbers, kept = [], []
-        for i, line in enumerate(lines):
-            line = line.strip()
-            if line and not line.startswith(comments):
-                numbers.append(first + i)
-                kept.append(line.decode("latin-1"))
-        yield numbers, kept
-
-
-def line_at(source: Source, byte: int) -> str:
-    """The place of a byte, as a line."""
-    return f"line {1 + _line_count(source.data, 0, byte)}"
+        stripped = [line.strip() for line in lines]
+        kept = [line for line in stripped if line and not line.startswith(comments)]
+        if len(kept) == len(lines):
+            numbers = list(range(first, first + len(lines)))
+        else:
+            numbers = [i for i, line in enumerate(stripped, first) if line and not line.startswith(comments)]
+        yield numbers, b"\n".join(kept).decode("latin-1").split("\n") if kept else []
 
 
 def shown(text: str) -> str:
