@@ -87,7 +87,7 @@ def _cutoff(t: float, nearest: float, digits: float, m: int) -> float:
 
 
 @compiled()
-def _gaps(target: Any, boxes: Any, gaps: Any) -> None:
+def gaps_to_blocks(target: Any, boxes: Any, gaps: Any) -> None:
     """Squared distance from one point to each block's box."""
     gaps[:] = 0.0
     for k in range(target.shape[0]):
@@ -106,7 +106,7 @@ def _count(gaps: Any, cut: float) -> int:
 
 
 @compiled()
-def _runs(gaps: Any, cut: float, m: int, begins: Any, ends: Any) -> int:
+def find_runs(gaps: Any, cut: float, m: int, begins: Any, ends: Any) -> int:
     """The blocks within the cut-off as runs of columns, neighbouring blocks joined."""
     runs = 0
     for b in range(gaps.shape[0]):
@@ -153,7 +153,7 @@ def dense_sums(
     rates = np.empty(steps, like.dtype)
     for i in range(first, last):
         target = sources[:, i].copy()
-        _gaps(target, boxes, gaps)
+        gaps_to_blocks(target, boxes, gaps)
         for a in range(steps):
             t = scales[i, a] if own else scales[0, a]
             cuts[a] = _cutoff(t, nearest[i], digits, m)
@@ -161,7 +161,7 @@ def dense_sums(
             rates[a] = -LOG2_E / (8.0 * t)
         coarse = steps - 1
         while coarse >= 0:
-            runs = _runs(gaps, cuts[coarse], m, begins, ends)
+            runs = find_runs(gaps, cuts[coarse], m, begins, ends)
             # Scales that reach nearly as far share the list: filling a tile anew
             # costs a quarter of summing it.
             fine = coarse
