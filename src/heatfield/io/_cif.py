@@ -87,7 +87,7 @@ def _rows(source: Source, tags: list[str]) -> Iterator[tuple[str, list[str]]]:
                 if start.startswith("loop_"):
                     state, line = "loop", line[5:].strip()
                 if state == "loop" and line.startswith(_PREFIX):
-                    tags.append(line[len(_PREFIX) :].split()[0])
+                    tags.append(line[len(_PREFIX) :])
                     continue
                 if not tags:
                     state = state if not line else "outside"

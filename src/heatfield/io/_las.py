@@ -14,6 +14,7 @@ from ._need import need
 from ._source import Source
 
 _AT_ONCE = 500_000
+_MOST_EXTRA = 2048
 _COUNT_14 = 247  # where version 1.4 keeps its 64-bit count
 _WIDTH = (20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67)  # bytes of a record by point format
 # Layers of a compressed chunk beyond the coordinates' nine, by point format (LAZ 1.4).
@@ -29,7 +30,9 @@ def read_las(source: Source) -> Cloud:
         source.check_allowance(count * width, f"a file of {count} points", "header")
         _check_chunks(source, count, width, start, point_format)
     try:
-        with laspy.open(io.BytesIO(source.data), read_evlrs=False) as reader:
+        # One thread: the parallel decoder allocates what a damaged chunk table claims.
+        backend = laspy.LazBackend.Lazrs if packed else None
+        with laspy.open(io.BytesIO(source.data), laz_backend=backend, read_evlrs=False) as reader:
             scales, offsets = np.array(reader.header.scales), np.array(reader.header.offsets)
             names = [n for n in reader.header.point_format.dimension_names if n not in ("X", "Y", "Z")]
             points = np.empty((count, 3))
@@ -109,6 +112,9 @@ def _check_header(source: Source) -> tuple[int, int, int, int, bool]:
 def _check_chunks(source: Source, count: int, width: int, start: int, point_format: int) -> None:
     """Sizes inside the compressed part, which lazrs would allocate unseen."""
     data = source.data
+    # The decoder keeps some 12 kB of statistics for every extra byte of a point.
+    if width - _WIDTH[point_format] > _MOST_EXTRA or _item_bytes(source, start) != width:
+        raise source.error(f"gives {width} bytes to a point, which its compression does not agree with", "byte 105")
     if count == 0:
         return
     source.check_count(1, 8, start, "chunk table", "header")
@@ -135,3 +141,21 @@ def _check_chunks(source: Source, count: int, width: int, start: int, point_form
             raise source.error(
                 f"a compressed chunk claims {sum(sizes)} bytes, past its table", f"byte {sizes_at}"
             )
+
+
+def _item_bytes(source: Source, start: int) -> int:
+    """Bytes of a point as the record "laszip encoded" lists its items."""
+    data = source.data
+    (position, vlrs) = struct.unpack_from("<H", data, 94)[0], struct.unpack_from("<I", data, 100)[0]
+    for _ in range(vlrs):
+        if position + 54 > start:
+            break
+        number, length = struct.unpack_from("<HH", data, position + 18)
+        body = position + 54
+        if data[position + 2 : position + 16] == b"laszip encoded" and number == 22204 and body + 34 <= start:
+            (items,) = struct.unpack_from("<H", data, body + 32)
+            if body + 34 + 6 * items > start:
+                break
+            return sum(struct.unpack_from("<HHH", data, body + 34 + 6 * i)[1] for i in range(items))
+        position = body + length
+    raise source.error("is compressed but does not say how (no record 'laszip encoded')", "header")

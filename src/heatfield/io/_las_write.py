@@ -84,9 +84,9 @@ def _grid(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
     for axis in range(3 if len(points) else 0):
         x = points[:, axis]
         offsets[axis] = np.floor(x.min())
-        extent = max(float(x.max() - offsets[axis]), 1e-300)
+        extent = max(float(x.max() - offsets[axis]), 1e-6)
         finest = int(np.floor(np.log10(_STEPS / extent)))
-        for digits in range(min(0, finest), min(finest, 15) + 1):
+        for digits in range(min(0, finest), finest + 1):
             scales[axis] = float(f"1e{-digits}")
             steps = np.rint((x - offsets[axis]) / scales[axis])
             near = np.abs(steps * scales[axis] + offsets[axis] - x)

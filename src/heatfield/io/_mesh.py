@@ -54,9 +54,9 @@ def read_off(source: Source) -> Cloud:
 
 def read_obj(source: Source) -> Cloud:
     """Lines v and f of a Wavefront OBJ; six numbers a vertex carry a colour."""
-    pieces, polygons, m, width = [], [], 0, 0
+    pieces, triangles, m, width = [], [], 0, 0
     for numbers, lines in content_lines(source, (b"#",)):
-        rows, places = [], []
+        rows, places, polygons = [], [], []
         for number, line in zip(numbers, lines, strict=True):
             if line[:2] in ("v ", "v\t"):
                 rows.append(line[2:])
@@ -71,6 +71,7 @@ def read_obj(source: Source) -> Cloud:
                 except ValueError:
                     raise source.error(f"{shown(line)} is not a face", f"line {number}") from None
                 polygons.append(corners)
+        triangles.append(fan(polygons))
         if rows:
             width = width or len(rows[0].split(None, 16))
             if width < 3:
@@ -80,7 +81,7 @@ def read_obj(source: Source) -> Cloud:
     if not pieces:
         raise source.error("holds no vertices (no line 'v x y z')")
     values = np.concatenate(pieces)
-    faces = check_faces(source, fan(polygons), m)
+    faces = check_faces(source, np.concatenate(triangles), m)
     names = {6: ["red", "green", "blue"]}.get(width, [f"column{c + 1}" for c in range(3, width)])
     columns = {name: values[:, 3 + i].copy() for i, name in enumerate(names)}
     return Cloud(values[:, :3].copy(), columns, "obj", faces=faces if len(faces) else None)

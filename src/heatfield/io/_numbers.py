@@ -69,7 +69,8 @@ def read_rows(source: Source, start: int, skip: int, count: int, width: int) -> 
 def parse_rows(source: Source, numbers: list[int], lines: list[str], width: int) -> NDArray[np.float64]:
     """Lines of ``width`` numbers each; the first wrong one is named."""
     try:
-        values = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
+        # A line of control characters alone counts as blank, and loadtxt would warn of it.
+        values = np.loadtxt(lines if lines[0].split() else ["?"], dtype=np.float64, comments=None, ndmin=2)
         if values.shape == (len(lines), width):
             return values
     except ValueError:

@@ -172,7 +172,7 @@ def _columns(source: Source, layout: Layout) -> list[NDArray[Any]] | int:
 
 def _fast(layout: Layout, lines: list[str]) -> Any:
     """One look at a block in which every cell is a plain number, else None."""
-    if layout.text or layout.decimal_comma:
+    if layout.text or layout.decimal_comma or not lines[0].split():
         return None
     try:
         values = np.loadtxt(lines, dtype=np.float64, comments=None, delimiter=layout.delimiter, ndmin=2)
