@@ -116,7 +116,7 @@ def make_bombs(folder: Path) -> list[Path]:
     (folder / "short.xyz.gz").write_bytes(gzip.compress(b"0\n" * 8_000_000))  # 16 MB of one-letter lines
     (folder / "blank.xyz.gz").write_bytes(gzip.compress(b"\n" * 16_000_000))
     (folder / "short.swc.gz").write_bytes(gzip.compress(b"1 1 0 0 0 1 -1\n" * 1_000_000))
-    (folder / "short.obj.gz").write_bytes(gzip.compress(b"v 0 0 0\n" + b"f 1 1 1\n" * 2_000_000))
+    (folder / "short.obj.gz").write_bytes(gzip.compress(b"v 0 0 0\n" + b"f 1 1 1\n" * 700_000))
     atom = b"ATOM      1  CA  GLY A   1      10.000  11.000  12.000\n"
     (folder / "many.pdb.gz").write_bytes(gzip.compress(atom * 290_000))
     head = b"ply\nformat ascii 1.0\nelement vertex 5000000\nproperty char x\nproperty char y\nend_header\n"

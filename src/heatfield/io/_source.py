@@ -131,7 +131,7 @@ def _gunzip_pieces(name: str, data: bytes):  # type: ignore[no-untyped-def]
                         name, f"not a sound gzip stream ({error})", f"before byte {position}"
                     ) from None
                 piece = unpacker.unconsumed_tail
-                if not piece:
+                if not piece or unpacker.eof:
                     break
         position -= len(unpacker.unused_data)
 
