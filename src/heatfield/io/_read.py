@@ -119,6 +119,7 @@ def read_cloud(
         cloud = require_finite(source, readers[format or detect(source)](source), invalid)
     except ImportError as error:  # a library of the extra "io" is missing
         raise source.error(str(error)) from None
+    cloud.notes["points_in_file"] = len(cloud.points)
     if budget is None:
         return cloud
     return sample(cloud, budget, sampling, seed_from_name(Path(source.path).name, seed))
