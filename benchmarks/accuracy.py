@@ -42,7 +42,11 @@ def protein_domains(folder: Path) -> tuple[list[np.ndarray], np.ndarray]:
     """C-alpha clouds at native resolution, one folder a class."""
     clouds, labels = [], []
     for path in sorted(folder.glob("*/*.pdb")):
-        atoms = [line for line in path.read_text().splitlines() if line.startswith("ATOM") and line[12:16] == " CA "]
+        atoms = [
+            line
+            for line in path.read_text().splitlines()
+            if line.startswith("ATOM") and line[12:16] == " CA "
+        ]
         clouds.append(np.array([[float(a[30:38]), float(a[38:46]), float(a[46:54])] for a in atoms]))
         labels.append(path.parent.name)
     if not clouds:
@@ -140,7 +144,10 @@ def run_row(name: str, row: str, features, labels, n: int, entry: dict, found: d
             temporary.replace(options.out)
     goal = entry.get("goal")
     verdict = "" if goal is None else ("reached" if entry["mean"] >= goal else "MISSED") + f" (goal {goal})"
-    print(f"{name:8s} {row:12s} {entry['mean']:6.2f} ± {entry['std']:.2f}  {len(entry['splits'])} splits  {verdict}", flush=True)
+    print(
+        f"{name:8s} {row:12s} {entry['mean']:6.2f} ± {entry['std']:.2f}  {len(entry['splits'])} splits  {verdict}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

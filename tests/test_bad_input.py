@@ -113,7 +113,10 @@ def test_transposed_points_warn(call, m):
     ids=["no points", "one point", "two equal", "all equal"],
 )
 def test_fewer_than_two_places(call, points, found):
-    message = f"points has {found}: a scale schedule needs two, so its scales and all that follows from them are NaN"
+    message = (
+        f"points has {found}: a scale schedule needs two, "
+        "so its scales and all that follows from them are NaN"
+    )
     with warning(message) as caught:
         call(points)
     assert caught[0].filename == __file__
@@ -234,7 +237,7 @@ def test_adaptive_scales_of_too_few_points(m):
 
 def test_adaptive_scales_where_copies_fill_the_neighbourhood():
     message = (
-        "points has 2 or more copies of row 4, so its 2-th neighbour is at distance 0; "
+        "points has 2 or more copies of row 4, so neighbour 2 is at distance 0; "
         "use a larger k or distinct points"
     )
     with error(message):
@@ -246,7 +249,8 @@ def test_adaptive_scales_where_copies_fill_the_neighbourhood():
 WRONG_CLOUDS = {
     "one cloud": (
         np.zeros((5, 3)),
-        "clouds must be a list of (m, n) arrays, got one array of shape (5, 3); for a single cloud pass [points]",
+        "clouds must be a list of (m, n) arrays, got one array of shape (5, 3); "
+        "for a single cloud pass [points]",
     ),
     "string": ("folder", "clouds must be a list of (m, n) arrays, got str 'folder'"),
     "number": (3, "clouds must be a list of (m, n) arrays, got int 3"),
@@ -270,7 +274,7 @@ WRONG_CLOUDS = {
     ),
     "other dimension": (
         [SQUARE, SQUARE, np.zeros((4, 3))],
-        "clouds[2] has 3 coordinates a point where clouds[0] has 2; all must agree",
+        "clouds[2] has 3 coordinates a point, clouds[0] has 2; all must agree",
     ),
 }
 

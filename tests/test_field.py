@@ -1,8 +1,8 @@
-"""The heat field anywhere in space, compared with plain NumPy, with fifty digits, and with its own derivatives."""
+"""The heat field anywhere: compared with plain NumPy, with fifty digits, with its own derivatives."""
 
 import pickle
 import tracemalloc
-from decimal import Decimal, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -51,9 +51,12 @@ def field_with_fifty_digits(points, weights, place, t):
     """log u, dimension and log-Hessian at one place, in decimal arithmetic."""
     with localcontext() as context:
         context.prec = 50
+        context.Emin, context.Emax = MIN_EMIN, MAX_EMAX
         n = points.shape[1]
         four_t = 4 * Decimal(float(t))
-        r = [[Decimal(float(x)) - Decimal(float(y)) for x, y in zip(row, place, strict=True)] for row in points]
+        r = [
+            [Decimal(float(x)) - Decimal(float(y)) for x, y in zip(row, place, strict=True)] for row in points
+        ]
         squares = [sum(c * c for c in row) for row in r]
         heat = [Decimal(float(w)) * (-s / four_t).exp() for w, s in zip(weights, squares, strict=True)]
         total = sum(heat)
@@ -101,7 +104,11 @@ def test_agrees_with_the_reference(name, n, weighted):
         assert_agree(found["dimension"][:, a], expected.dimension, TOL, floor=1e-280, what="dimension")
         # A derivative is a sum of terms of both signs: the error is relative to their size.
         assert_agree(
-            found["log_hessian"][:, a] * 2 * t, expected.log_hessian * 2 * t, TOL, floor=1.0, what="log_hessian"
+            found["log_hessian"][:, a] * 2 * t,
+            expected.log_hessian * 2 * t,
+            TOL,
+            floor=1.0,
+            what="log_hessian",
         )
         seen = expected.log_value > -600  # beyond, u leaves the range where doubles have all their digits
         u = expected.value[seen]
@@ -129,8 +136,7 @@ def test_right_at_a_thousand_lengths_from_the_data(n, offset):
     np.testing.assert_allclose(field.log_value([place], t)[0], log_u, rtol=TOL)
     np.testing.assert_allclose(field.dimension([place], t)[0], dimension, rtol=TOL)
     np.testing.assert_allclose(field.log_hessian([place], t)[0], Q, rtol=0, atol=TOL * np.abs(Q).max())
-    # Here half of the trace of 2tQ + I is what the points farther back add: it must not be lost.
-    assert np.all(np.isfinite(field.gradient([place], t)))
+    np.testing.assert_array_equal(field.gradient([place], t), np.zeros((1, n)))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -146,15 +152,24 @@ def test_right_at_a_million_lengths_from_the_data(n):
     np.testing.assert_allclose(field.log_hessian([place], t)[0], Q, atol=4 * rounding * np.abs(Q).max())
 
 
+def test_a_line_seen_broadside_from_afar():
+    """Squared distances agree in all their digits there, and yet the shape of the line is seen."""
+    s = cloud("ball", 1, 60)
+    line = hf.HeatField(np.c_[0 * s, s])
+    Q = line.log_hessian([[1e12, 0.3]], 0.05)[0]
+    np.testing.assert_allclose(Q[1, 1], hf.HeatField(s).log_hessian([[0.3]], 0.05)[0, 0, 0], rtol=TOL)
+    np.testing.assert_allclose(Q[0], [-1 / (2 * 0.05), 0.0], rtol=TOL)
+
+
 @pytest.mark.parametrize("copies", [10, 200_000])
 def test_covariance_where_the_strongest_source_is_far_from_the_mean(copies):
     """One point against very many, each of them weaker: the covariance must not cancel."""
-    points = np.concatenate([[[-1.0, 0.0]], np.tile([[1.0, 0.0]], (copies, 1))])
+    points = np.concatenate([[[-45 / 64, 0.0]], np.tile([[45 / 64, 0.0]], (copies, 1))])
     weights = np.concatenate([[1.0], np.full(copies, 0.9)])
-    t = 1e-3
+    t = 1e-7
     share = 1 / (1 + 0.9 * copies)
     Q = hf.HeatField(points, weights).log_hessian([[0.0, 50.0]], t)[0]
-    expected = (np.diag([4 * share * (1 - share), 0.0]) / (2 * t) - np.eye(2)) / (2 * t)
+    expected = (np.diag([(45 / 32) ** 2 * share * (1 - share), 0.0]) / (2 * t) - np.eye(2)) / (2 * t)
     np.testing.assert_allclose(Q, expected, rtol=TOL, atol=TOL * np.abs(expected).max())
 
 
@@ -196,7 +211,9 @@ def test_derivatives_in_space(n):
     size = u * (n + field.dimension(at, t))
     error = np.abs(_difference(lambda y: field.value(y, t), at, step) - field.gradient(at, t)).max(axis=1)
     np.testing.assert_array_less(error, 1e-9 * size / np.sqrt(t))
-    error = np.abs(_difference(lambda y: field.gradient(y, t), at, step) - field.hessian(at, t)).max(axis=(1, 2))
+    error = np.abs(_difference(lambda y: field.gradient(y, t), at, step) - field.hessian(at, t)).max(
+        axis=(1, 2)
+    )
     np.testing.assert_array_less(error, 1e-9 * size / t)
     second = _difference(lambda y: _difference(lambda z: field.log_value(z, t), y, 10 * step), at, 10 * step)
     error = np.abs(second - field.log_hessian(at, t)).max(axis=(1, 2))
@@ -225,7 +242,9 @@ def test_integer_weights_are_repeated_points(n):
     assert weighted.points.shape == (np.count_nonzero(counts), n)
     at, t = places_around(points), [0.01, 0.1]
     for what, floor in (("value", 0.0), ("dimension", 0.0), ("log_hessian", 100.0), ("log_value", 1.0)):
-        assert_agree(getattr(weighted, what)(at, t), getattr(repeated, what)(at, t), TOL, floor=floor, what=what)
+        assert_agree(
+            getattr(weighted, what)(at, t), getattr(repeated, what)(at, t), TOL, floor=floor, what=what
+        )
 
 
 def test_weights_of_any_size():
@@ -285,7 +304,9 @@ def test_shapes(n):
 def test_times_in_any_order():
     field = hf.HeatField(cloud("ball", 3))
     at = places_around(cloud("ball", 3))
-    np.testing.assert_array_equal(field.dimension(at, [0.1, 0.001])[:, ::-1], field.dimension(at, [0.001, 0.1]))
+    np.testing.assert_array_equal(
+        field.dimension(at, [0.1, 0.001])[:, ::-1], field.dimension(at, [0.001, 0.1])
+    )
     np.testing.assert_array_equal(field.dimension(at, [0.1, 0.001])[:, 0], field.dimension(at, 0.1))
 
 
@@ -335,8 +356,14 @@ SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
             lambda: hf.HeatField(np.empty((0, 3))),
             "points is empty: a heat field needs at least one point, got shape (0, 3)",
         ),
-        (lambda: hf.HeatField([[0.0, np.nan]]), "points has nan in row 0, column 1 (1 of 1 rows are not finite)"),
-        (lambda: hf.HeatField(SQUARE, [1, 2]), "weights must have shape (m,) with m = 3 points, got shape (2,)"),
+        (
+            lambda: hf.HeatField([[0.0, np.nan]]),
+            "points has nan in row 0, column 1 (1 of 1 rows are not finite)",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE, [1, 2]),
+            "weights must have shape (m,) with m = 3 points, got shape (2,)",
+        ),
         (
             lambda: hf.HeatField(SQUARE, [[1, 2, 3]]),
             "weights must have shape (m,) with m = 3 points, got shape (1, 3)",

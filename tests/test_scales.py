@@ -114,13 +114,9 @@ def test_map_coordinates_lose_no_digit(n):
 
 
 @everywhere
-@pytest.mark.parametrize(
-    "name", ["sphere", "curve", "clusters", "map_coordinates", "lattice", "tiny", "huge"]
-)
+@pytest.mark.parametrize("name", ["curve", "ball", "clusters", "map_coordinates", "lattice", "tiny", "huge"])
 def test_adaptive_scales(name, n):
-    points = (
-        cloud(name, n) if (name, n) != ("sphere", 1) else cloud("ball", 1)
-    )  # the 1-D sphere is two places
+    points = cloud(name, n)
     assert_agree(hf.adaptive_scales(points), reference.adaptive_scales(points), 1e-14)
     expected = reference.adaptive_scales(points, 3, 5, 0.1, 2.0)
     assert_agree(hf.adaptive_scales(points, 3, k=5, c_min=0.1, c_max=2.0), expected, 1e-14)

@@ -1,6 +1,6 @@
 """Every signature against the plain NumPy reference, and what must hold without one."""
 
-from functools import lru_cache
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,7 +25,7 @@ def expected_signatures(points, scales, transition="difference", **hds):
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def expected_cloud(name, n, transition):
     """The cloud and what to expect of it at the library's own times, which test_scales.py compares.
 

@@ -30,14 +30,23 @@ _MODULES = ("datasets", "io", "plot", "sampling")
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 if TYPE_CHECKING:
-    from . import datasets, io, plot, sampling
-    from ._check import HeatFieldWarning
-    from ._classifier import HFSClassifier
-    from ._descriptor import HFSDescriptor
-    from ._field import HeatField
-    from ._scales import adaptive_scales, scale_schedule
-    from ._signatures import Signatures, signatures
-    from .io import Cloud, ReadError, read_cloud, read_points, write_points
+    from . import datasets as datasets
+    from . import io as io
+    from . import plot as plot
+    from . import sampling as sampling
+    from ._check import HeatFieldWarning as HeatFieldWarning
+    from ._classifier import HFSClassifier as HFSClassifier
+    from ._descriptor import HFSDescriptor as HFSDescriptor
+    from ._field import HeatField as HeatField
+    from ._scales import adaptive_scales as adaptive_scales
+    from ._scales import scale_schedule as scale_schedule
+    from ._signatures import Signatures as Signatures
+    from ._signatures import signatures as signatures
+    from .io import Cloud as Cloud
+    from .io import ReadError as ReadError
+    from .io import read_cloud as read_cloud
+    from .io import read_points as read_points
+    from .io import write_points as write_points
 
 
 def __getattr__(name: str) -> Any:

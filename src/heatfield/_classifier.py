@@ -96,14 +96,14 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         self.dtype = dtype
         self.n_jobs = n_jobs
 
-    def fit(self, clouds: Sequence[ArrayLike], y: ArrayLike) -> HFSClassifier:
+    def fit(self, clouds: Sequence[ArrayLike], y: Sequence[Any]) -> HFSClassifier:
         """Learn from a list of clouds and their labels."""
         if len(y) != len(clouds):
             raise ValueError(f"y has {len(y)} labels for {len(clouds)} clouds")
         self.descriptor_ = self._descriptor()
         return self._fit_readout(self.descriptor_.fit_transform(clouds), y)
 
-    def fit_features(self, features: Array, y: ArrayLike, *, n_dims: int) -> HFSClassifier:
+    def fit_features(self, features: Array, y: Sequence[Any], *, n_dims: int) -> HFSClassifier:
         """Learn from descriptors that were computed before, by `HFSDescriptor` with the same settings.
 
         Spares computing them again for every split of a comparison; ``n_dims`` is the
@@ -132,7 +132,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
             n_jobs=self.n_jobs,
         )
 
-    def _fit_readout(self, features: Array, y: ArrayLike) -> HFSClassifier:
+    def _fit_readout(self, features: Array, y: Sequence[Any]) -> HFSClassifier:
         check_choice(self.head, "head", (*HEADS, "auto"))
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)

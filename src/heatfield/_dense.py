@@ -1,4 +1,4 @@
-"""The dense path: every pair that can matter to the last digit, for a run of points."""
+"""The dense path up to three dimensions: every pair that can matter to the last digit."""
 
 from __future__ import annotations
 
@@ -43,33 +43,10 @@ def _add_tile(sums: Any, tile: Any, count: int, rate: Any, spectrum: bool, with_
         in_plane = directions2(tile[0], tile[1], half, count, zero)
         for c in range(5):
             sums[FIRST + c] += in_plane[c]
-    elif n == 1:
+    else:
         on_line = directions1(tile[0], half, count, zero)
         for c in range(2):
             sums[FIRST + c] += on_line[c]
-    else:
-        _add_directions(sums, tile, count)
-
-
-@compiled()
-def _add_directions(sums: Any, tile: Any, count: int) -> None:
-    """w r and w r r' in many dimensions: one matrix product for all pairs of axes."""
-    n = tile.shape[0] - 3
-    root = np.empty((n, count), tile.dtype)  # g r, so that root root' = w r r'
-    half = tile[n + 1]
-    for k in range(n):
-        total = 0.0
-        for j in range(count):
-            step = half[j] * tile[k, j]
-            root[k, j] = step
-            total += half[j] * step
-        sums[FIRST + k] += total
-    product = np.dot(root, root.T)
-    c = FIRST + n
-    for k in range(n):
-        for l in range(k, n):
-            sums[c] += product[k, l]
-            c += 1
 
 
 @compiled()

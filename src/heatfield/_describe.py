@@ -1,188 +1,140 @@
-"""Descriptors of many clouds in one compiled call.
+"""The descriptor of one cloud: signatures, and their pooling into one row.
 
-A cloud of a hundred points takes a fraction of a millisecond, so nothing between the
-points and the finished row may go back to Python.
+Every step is one compiled call, so that a cloud of a hundred points spends its time
+there and threads over clouds hardly meet in the interpreter.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from . import _equations as equations
-from ._arrange import arrange
-from ._dense import FIRST, WEIGHT, column_count, dense_sums
-from ._jit import compiled
-from ._neighbourhood import neighbourhood_spread, scale_pairs
-from ._pooling import correlations, couplings, pool, pool_channel, standardise
+from ._check import Array
+from ._dense import FIRST, WEIGHT, column_count
+from ._layout import NEED_SPECTRUM, Layout
+from ._moments import DIGITS, Cloud, sum_rows
+from ._neighbourhood import neighbourhood_spread, pool_spread
+from ._pooling import correlations, couplings, pool_channels, standardise
 from ._scales import geometric
-from ._spacing import diameter_squared, mean_spacing, nearest_distinct
-
-# Places in the array of first columns, in the order of `_layout.JOINT_BLOCKS`.
-GLOBAL, HDS, DENSITY, DIMENSION, TRANSITION, SPECTRUM, GRADIENT, CORRELATION, COUPLING, NEIGHBOURHOOD = range(10)
 
 
-@compiled()
-def _log(values: Any) -> Any:
-    """Logarithm of positive numbers; NaN elsewhere."""
-    out = np.empty_like(values)
-    for i in range(values.size):
-        out.flat[i] = np.log(values.flat[i]) if values.flat[i] > 0.0 else np.nan
-    return out
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides the numbers of a descriptor."""
+
+    columns: Layout
+    n_scales: int
+    c_min: float
+    c_max: float
+    joint: bool
+    exact: bool
+    centers: Array
+    sigma: float
+    dtype: np.dtype
+
+    @property
+    def with_spectrum(self) -> bool:
+        """Whether any chosen block is read from the sums of w r and w r r'."""
+        return not NEED_SPECTRUM.isdisjoint(self.columns.columns)
 
 
-@compiled()
-def _gradient_length(sums: Any, unit_scales: Any, n: int) -> Any:
-    """sqrt(2t) |grad log u| (T, m): how far, in units of the kernel, the mean neighbour lies to one side."""
-    m, steps = sums.shape[0], sums.shape[1]
-    out = np.empty((steps, m))
-    for i in range(m):
-        for a in range(steps):
-            square = 0.0
-            for k in range(n):
-                square += sums[i, a, FIRST + k] ** 2
-            out[a, i] = np.sqrt(square / (2.0 * unit_scales[0, a])) / sums[i, a, WEIGHT]
-    return out
-
-
-@compiled()
-def describe_cloud(
-    points: Any,
-    n_scales: int,
-    c_min: float,
-    c_max: float,
-    joint: bool,
-    exact: bool,
-    with_spectrum: bool,
-    centers: Any,
-    sigma: float,
-    starts: Any,
-    digits: float,
-    like: Any,
-    out: Any,
-) -> None:
+def describe_cloud(points: Array, recipe: Recipe, out: Array) -> None:
     """Write the descriptor of one cloud; all NaN if it has fewer than two distinct points."""
-    m, n = points.shape
     out[:] = np.nan
+    m, n = points.shape
     if m < 2:
         return
-    sources, boxes, _, exponent = arrange(points)
-    nearest, same = nearest_distinct(sources, boxes)
-    spacing = mean_spacing(nearest, same)
+    cloud = Cloud.of(points)
+    spacing = cloud.spacing
     if not spacing > 0.0:
         return
-    unit = geometric(c_min * spacing**2, c_max * diameter_squared(sources, boxes), n_scales).reshape((1, n_scales))
-    scales = unit * 4.0**exponent
-    sums = np.zeros((m, n_scales, column_count(n, with_spectrum)))
-    dense_sums(sources, boxes, nearest, unit, 0, m, digits, with_spectrum, exact, like, sums)
-
+    steps = recipe.n_scales
+    scales = geometric(recipe.c_min * spacing**2, recipe.c_max * cloud.diameter**2, steps)[None, :]
+    unit = cloud.unit_scales(scales)
+    sums = np.zeros((m, steps, column_count(n, recipe.with_spectrum)))
+    sum_rows(cloud, unit, 0, m, sums, spectrum=recipe.with_spectrum, fourth=recipe.exact, dtype=recipe.dtype)
     u = equations.density(sums, scales, n)
     d = equations.dimension(sums, unit)
-    if exact:
+    if recipe.exact:
         tau = equations.transition_exact(sums, unit, d)
     else:
         tau = equations.transition_by_difference(d, scales)
-    if starts[GLOBAL] >= 0:
-        e2 = equations.energy(sums, scales, n)
-        c2 = equations.response(sums, unit, n)
-        dirichlet = equations.roughness(e2, c2, scales)
-        at = starts[GLOBAL]
-        out[at : at + n_scales] = _log(e2) if joint else e2
-        out[at + n_scales : at + 2 * n_scales] = c2
-        out[at + 2 * n_scales : at + 3 * n_scales] = _log(dirichlet) if joint else dirichlet
-        out[at + 3 * n_scales : at + 4 * n_scales] = _log(dirichlet / e2) if joint else dirichlet / e2
-    if starts[HDS] >= 0:
-        composition, contrast = equations.heat_dimension_spectrum(u, d, centers, sigma)
-        size = composition.size
-        out[starts[HDS] : starts[HDS] + size] = composition.T.copy().reshape(size)
-        out[starts[HDS] + size : starts[HDS] + 2 * size] = contrast.T.copy().reshape(size)
 
-    # One row a scale from here on: pooling reads a channel scale by scale.
-    channels = np.empty((3 + n if with_spectrum else 3, n_scales, m))
-    channels[0] = _log(u).T if joint else u.T
-    channels[1] = d.T
-    channels[2] = tau.T
-    if with_spectrum:
-        lambdas = equations.spectrum(sums, unit, n)
-        for k in range(n):
-            channels[3 + k] = lambdas[:, :, k].T
-    scratch = np.empty(m)
-    width = 5 * n_scales
-    for c in range(channels.shape[0]):
-        block = min(DENSITY + c, SPECTRUM)
-        if starts[block] >= 0:
-            at = starts[block] + width * max(0, c - 3)
-            pool_channel(channels[c], scratch, out[at : at + width])
-    if starts[GRADIENT] >= 0:
-        at = starts[GRADIENT]
-        pool_channel(_gradient_length(sums, unit, n), scratch, out[at : at + width])
-    if starts[CORRELATION] >= 0 or starts[COUPLING] >= 0:
-        standard = np.empty_like(channels)
-        for c in range(channels.shape[0]):
-            standard[c] = standardise(channels[c])
-        if starts[CORRELATION] >= 0:
-            correlations(standard, out[starts[CORRELATION] :])
-        if starts[COUPLING] >= 0:
-            couplings(standard, out[starts[COUPLING] :])
-    if starts[NEIGHBOURHOOD] >= 0:
-        fields = np.empty((channels.shape[0] - 1, n_scales, m))  # all channels but the transition
-        fields[0:2] = channels[0:2]
-        fields[2:] = channels[3:]
-        spread = neighbourhood_spread(sources, boxes, unit, sums[:, :, WEIGHT], fields, digits, like)
-        _pool_spread(spread, n_scales, scratch, out[starts[NEIGHBOURHOOD] :])
-
-
-@compiled()
-def _pool_spread(spread: Any, n_scales: int, scratch: Any, out: Any) -> None:
-    """Mean, 10th (from the fourth scale on) and 90th percentile, in the order of `_layout`."""
-    pairs = scale_pairs(n_scales)
-    place = 0
-    for f in range(spread.shape[0]):
-        for p in range(spread.shape[1]):
-            mean, _, p10, _, p90 = pool(spread[f, p], scratch)
-            out[place] = mean
-            place += 1
-            if pairs[p, 1] >= 3:
-                out[place] = p10
-                place += 1
-            out[place] = p90
-            place += 1
-
-
-@compiled()
-def describe_clouds(
-    points: Any,
-    offsets: Any,
-    first: int,
-    last: int,
-    n_scales: int,
-    c_min: float,
-    c_max: float,
-    joint: bool,
-    exact: bool,
-    with_spectrum: bool,
-    centers: Any,
-    sigma: float,
-    starts: Any,
-    digits: float,
-    like: Any,
-    out: Any,
-) -> None:
-    """Rows first..last of ``out``; cloud i is ``points[offsets[i]:offsets[i + 1]]``."""
-    for i in range(first, last):
-        describe_cloud(
-            points[offsets[i] : offsets[i + 1]],
-            n_scales,
-            c_min,
-            c_max,
-            joint,
-            exact,
-            with_spectrum,
-            centers,
-            sigma,
-            starts,
-            digits,
-            like,
-            out[i],
+    columns = recipe.columns.columns
+    if "global" in columns:
+        out[columns["global"]] = _global_block(sums, scales, unit, n, recipe.joint)
+    if "hds" in columns:
+        parts = equations.heat_dimension_spectrum(u, d, recipe.centers, recipe.sigma)
+        out[columns["hds"]] = np.concatenate([part.T.ravel() for part in parts])
+    channels = _channels(
+        u, d, tau, equations.spectrum(sums, unit, n) if recipe.with_spectrum else None, recipe.joint
+    )
+    for block, rows in (
+        ("density", (0, 1)),
+        ("dimension", (1, 2)),
+        ("transition", (2, 3)),
+        ("spectrum", (3, 3 + n)),
+    ):
+        if block in columns:
+            pool_channels(channels[rows[0] : rows[1]], out[columns[block]])
+    if "gradient" in columns:
+        pool_channels(_gradient_length(sums, unit, n), out[columns["gradient"]])
+    if "correlation" in columns or "coupling" in columns:
+        standard = standardise(channels)
+        if "correlation" in columns:
+            correlations(standard, out[columns["correlation"]])
+        if "coupling" in columns:
+            couplings(standard, out[columns["coupling"]])
+    if "neighbourhood" in columns:
+        fields = np.delete(channels, 2, axis=0)  # all but the transition
+        spread = neighbourhood_spread(
+            cloud.sources,
+            cloud.boxes,
+            unit,
+            sums[:, :, WEIGHT],
+            fields,
+            DIGITS[recipe.dtype],
+            np.empty(0, recipe.dtype),
         )
+        pool_spread(spread, steps, out[columns["neighbourhood"]])
+
+
+def _global_block(sums: Array, scales: Array, unit: Array, n: int, log: bool) -> Array:
+    """E2, C2, Dirichlet energy and its ratio to E2; on demand the logarithms of all but C2."""
+    e2 = equations.energy(sums, scales, n)
+    c2 = equations.response(sums, unit, n)
+    dirichlet = equations.roughness(e2, c2, scales)
+    relative = equations.relative_roughness(e2, dirichlet)
+    if log:
+        e2, dirichlet, relative = _log(e2), _log(dirichlet), _log(relative)
+    return np.concatenate([e2, c2, dirichlet, relative])
+
+
+def _channels(u: Array, d: Array, tau: Array, spectrum: Array | None, log: bool) -> Array:
+    """The local signatures as (channels, T, m): pooling reads a channel scale by scale."""
+    m, steps = u.shape
+    n = 0 if spectrum is None else spectrum.shape[2]
+    out = np.empty((3 + n, steps, m))
+    out[0] = (_log(u) if log else u).T
+    out[1] = d.T
+    out[2] = tau.T
+    if spectrum is not None:
+        out[3:] = spectrum.transpose(2, 1, 0)
+    return out
+
+
+def _log(values: Array) -> Array:
+    """Logarithm of positive numbers; NaN elsewhere."""
+    return np.log(values, out=np.full(values.shape, np.nan), where=values > 0.0)
+
+
+def _gradient_length(sums: Array, unit_scales: Array, n: int) -> Array:
+    """sqrt(2t) |grad log u|, (1, T, m): how far to one side, in units of the kernel, the neighbours lie.
+
+    From the sums of w r themselves, not from d - n - sum of the spectrum, which equals
+    its square but has lost half of the digits where it is small.
+    """
+    length = np.sqrt((sums[:, :, FIRST : FIRST + n] ** 2).sum(axis=2) / (2.0 * unit_scales))
+    return np.ascontiguousarray((length / sums[:, :, WEIGHT]).T)[None]

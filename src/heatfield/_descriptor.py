@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from ._check import (
     Array,
@@ -22,9 +21,9 @@ from ._check import (
     check_range,
     thread_count,
 )
-from ._describe import describe_clouds
-from ._layout import NEED_SPECTRUM, VARIANT_BLOCKS, Layout, layout
-from ._moments import DIGITS
+from ._describe import Recipe, describe_cloud
+from ._layout import VARIANT_BLOCKS, Layout, layout
+from ._moments import one_blas_thread
 from ._signatures import check_hds
 from ._threads import run_pieces
 
@@ -109,7 +108,14 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
 
     def fit(self, clouds: Sequence[ArrayLike], y: Any = None) -> HFSDescriptor:  # noqa: ARG002
         """Check the parameters and learn the dimension of the points; there is nothing else to learn."""
-        self._fit_dimension(as_clouds(clouds))
+        n = as_clouds(clouds)[0].shape[1]
+        if self.n_dims is not None and self.n_dims != n:
+            raise ValueError(
+                f"clouds[0] has {n} coordinates a point, but n_dims={self.n_dims!r} was asked for"
+            )
+        self._recipe(n)
+        thread_count(self.n_jobs)
+        self.n_dims_ = n
         return self
 
     def fit_transform(self, clouds: Sequence[ArrayLike], y: Any = None, **params: Any) -> Any:  # noqa: ARG002
@@ -134,60 +140,41 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
     def layout(self) -> Layout:
         """The columns: their names, and those of each block."""
         n = getattr(self, "n_dims_", None) or self.n_dims or 3
-        return self._layout(check_count(n, "n_dims", 1))
+        return self._recipe(check_count(n, "n_dims", 1)).columns
 
-    def _fit_dimension(self, clouds: list[Array]) -> None:
-        n = clouds[0].shape[1]
-        if self.n_dims is not None and self.n_dims != n:
-            raise ValueError(f"clouds[0] has {n} coordinates a point, but n_dims={self.n_dims!r} was asked for")
-        self._layout(n)  # complains about wrong parameters
-        check_range(self.c_min, self.c_max)
+    def _recipe(self, n: int) -> Recipe:
+        """The parameters, checked."""
+        variant = check_choice(self.variant, "variant", tuple(VARIANT_BLOCKS))
+        transition = self.transition or ("exact" if variant == "joint" else "difference")
+        check_choice(transition, "transition", ("difference", "exact"))
         check_choice(self.method, "method", ("auto", "dense"))
-        check_dtype(self.dtype)
-        thread_count(self.n_jobs)
-        self.n_dims_ = n
-
-    def _layout(self, n: int) -> Layout:
-        check_choice(self.variant, "variant", tuple(VARIANT_BLOCKS))
-        if self.transition is not None:
-            check_choice(self.transition, "transition", ("difference", "exact"))
-        count = check_count(self.n_scales, "n_scales", 2)
-        centers, _ = check_hds(self.hds_centers, self.hds_sigma, n)
-        return layout(self.variant, chosen_blocks(self.variant, self.blocks), n, count, centers)
-
-    def _compute(self, clouds: list[Array]) -> Array:
-        n = self.n_dims_
-        columns = self._layout(n)
+        n_scales = check_count(self.n_scales, "n_scales", 2)
+        c_min, c_max = check_range(self.c_min, self.c_max)
         centers, sigma = check_hds(self.hds_centers, self.hds_sigma, n)
-        dtype = check_dtype(self.dtype)
-        sizes = np.array([cloud.shape[0] for cloud in clouds], dtype=np.int64)
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        points = np.concatenate(clouds)
-        out = np.empty((len(clouds), columns.width))
-        joint = self.variant == "joint"
-        exact = (self.transition or ("exact" if joint else "difference")) == "exact"
-        arguments = (
-            self.n_scales,
-            float(self.c_min),
-            float(self.c_max),
-            joint,
-            exact,
-            not NEED_SPECTRUM.isdisjoint(columns.columns),
-            centers,
-            sigma,
-            columns.starts(),
-            DIGITS[dtype],
-            np.empty(0, dtype),
-            out,
+        return Recipe(
+            columns=layout(variant, chosen_blocks(variant, self.blocks), n, n_scales, centers),
+            n_scales=n_scales,
+            c_min=c_min,
+            c_max=c_max,
+            joint=variant == "joint",
+            exact=transition == "exact",
+            centers=centers,
+            sigma=sigma,
+            dtype=check_dtype(self.dtype),
         )
 
-        def work(first: int, last: int) -> None:
-            describe_clouds(points, offsets, first, last, *arguments)
+    def _compute(self, clouds: list[Array]) -> Array:
+        recipe = self._recipe(self.n_dims_)
+        out = np.empty((len(clouds), recipe.columns.width))
 
-        # BLAS is called beyond three dimensions only; its own threads would fight with ours.
-        with threadpool_limits(1 if n > 3 else None, "blas"):
+        def work(first: int, last: int) -> None:
+            for i in range(first, last):
+                describe_cloud(clouds[i], recipe, out[i])
+
+        sizes = [cloud.shape[0] for cloud in clouds]
+        with one_blas_thread(self.n_dims_):
             run_pieces(work, _even_pieces(sizes), thread_count(self.n_jobs), progress="clouds")
-        empty = np.flatnonzero(np.isnan(out).all(axis=1)) if columns.width else np.array([], int)
+        empty = np.flatnonzero(np.isnan(out).all(axis=1))
         if empty.size:
             shown = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
             warnings.warn(
@@ -223,7 +210,7 @@ def chosen_blocks(variant: str, blocks: Iterable[str] | None) -> tuple[str, ...]
     return chosen
 
 
-def _even_pieces(sizes: np.ndarray) -> list[tuple[int, int]]:
+def _even_pieces(sizes: Sequence[int]) -> list[tuple[int, int]]:
     """Runs of clouds of about equal work."""
     ranges, start, load = [], 0, 0.0
     for i, m in enumerate(sizes):

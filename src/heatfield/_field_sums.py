@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from ._arrange import BLOCK
-from ._dense import FIRST, WEIGHT, _add_directions, column_count, find_runs
+from ._dense import FIRST, WEIGHT, column_count, find_runs
 from ._exponential import LOG2_E, exp2
-from ._jit import EXACT, compiled
+from ._jit import EXACT, SUMS, compiled
 from ._pairs import TILE, directions1, directions2, directions3, fill, radial
 
 # If the mean lies this many spreads (squared) from the reference, the covariance would
@@ -32,7 +32,6 @@ _OFF_CENTRE = 64.0
 _SEARCHES = 8
 
 
-@compiled()
 def field_columns(n: int, moments: bool) -> int:
     """log sum, then the mean of x_j - y and the upper triangle of the covariance."""
     return 1 + n + n * (n + 1) // 2 if moments else 1
@@ -107,12 +106,27 @@ def _heat(excess: Any, logs: Any, half: Any, count: int, rate: float, top: float
         half[j] = exp2(min(rate * excess[j] + (logs[j] - top), 0.0))
 
 
+@compiled(EXACT)
+def _shift(row: Any, count: int, by: float) -> None:
+    for j in range(count):
+        row[j] -= by
+
+
+@compiled(SUMS)
+def _mixed(x: Any, y: Any, half: Any, count: int) -> float:
+    """The sum of w x y for two axes."""
+    total = 0.0
+    for j in range(count):
+        total += half[j] * x[j] * (half[j] * y[j])
+    return total
+
+
 @compiled()
 def _add_tile(sums: Any, tile: Any, count: int, moments: bool) -> None:
+    """Add the sums over a tile whose roots of weights are filled, in the columns of `_dense`."""
     n = tile.shape[0] - 4
     half = tile[n + 1]
-    by_distance = radial(tile[n], half, count, 0.0)
-    sums[WEIGHT] += by_distance[0]
+    sums[WEIGHT] += radial(tile[n], half, count, 0.0)[0]
     if not moments:
         return
     if n == 3:
@@ -123,12 +137,16 @@ def _add_tile(sums: Any, tile: Any, count: int, moments: bool) -> None:
         in_plane = directions2(tile[0], tile[1], half, count, 0.0)
         for c in range(5):
             sums[FIRST + c] += in_plane[c]
-    elif n == 1:
-        on_line = directions1(tile[0], half, count, 0.0)
-        for c in range(2):
-            sums[FIRST + c] += on_line[c]
     else:
-        _add_directions(sums, tile[: n + 3], count)
+        c = FIRST + n
+        for k in range(n):
+            on_axis = directions1(tile[k], half, count, 0.0)
+            sums[FIRST + k] += on_axis[0]
+            sums[c] += on_axis[1]
+            c += 1
+            for l in range(k + 1, n):
+                sums[c] += _mixed(tile[k], tile[l], half, count)
+                c += 1
 
 
 @compiled()
@@ -139,17 +157,19 @@ def _sum_runs(
     logs: Any,
     begins: Any,
     ends: Any,
+    runs: int,
     centre: Any,
     h: Any,
+    offset: Any,
     rate: float,
     top: float,
     moments: bool,
 ) -> None:
-    """Sum the sources of all runs, with r counted from the centre, tile by tile."""
+    """Sum the sources of all runs, tile by tile, the moments around centre + offset."""
     n = sources.shape[0]
     sums[:] = 0.0
     filled = 0
-    for r in range(begins.shape[0]):
+    for r in range(runs):
         at = begins[r]
         while at < ends[r]:
             count = min(ends[r] - at, TILE - filled)
@@ -157,17 +177,20 @@ def _sum_runs(
             _copy(logs[at : at + count], tile[n + 3, filled : filled + count])
             filled += count
             at += count
-            if filled < TILE and not (r == begins.shape[0] - 1 and at == ends[r]):
+            if filled < TILE and not (r == runs - 1 and at == ends[r]):
                 continue
             _fill_excess(tile, filled, h)
             _heat(tile[n + 2], tile[n + 3], tile[n + 1], filled, rate, top)
+            for k in range(n):
+                if offset[k] != 0.0:
+                    _shift(tile[k], filled, offset[k])
             _add_tile(sums, tile, filled, moments)
             filled = 0
 
 
 @compiled()
-def _read(out: Any, sums: Any, h: Any, t: float, top: float, moments: bool) -> bool:
-    """From the sums of one place and time to a row of results; whether the centre served well."""
+def _read(out: Any, sums: Any, h: Any, offset: Any, t: float, top: float, moments: bool) -> bool:
+    """From the sums of one place and time to a row of results; False if they are too far off centre."""
     n = h.shape[0]
     mass = 1.0 / sums[WEIGHT]
     square = 0.0
@@ -176,19 +199,19 @@ def _read(out: Any, sums: Any, h: Any, t: float, top: float, moments: bool) -> b
     out[0] = 2.0 * top / LOG2_E - square / (4.0 * t) + np.log(sums[WEIGHT])
     if not moments:
         return True
-    offset = spread = 0.0
+    off = spread = 0.0
     c = 0
     for k in range(n):
         mean = sums[FIRST + k] * mass
-        out[1 + k] = mean - h[k]
-        offset += mean * mean
+        out[1 + k] = mean + (offset[k] - h[k])
+        off += mean * mean
         for l in range(k, n):
             covariance = sums[FIRST + n + c] * mass - mean * (sums[FIRST + l] * mass)
             out[1 + n + c] = covariance
             if l == k:
                 spread += covariance
             c += 1
-    return offset <= _OFF_CENTRE * spread
+    return off <= _OFF_CENTRE * spread
 
 
 @compiled()
@@ -216,8 +239,7 @@ def field_sums(
     sums = np.empty(column_count(n, moments))
     excess, gaps = np.empty(blocks), np.empty(blocks)
     begins, ends = np.empty(blocks, np.int64), np.empty(blocks, np.int64)
-    centre, h = np.empty(n), np.empty(n)
-    middle, to_middle = np.empty(n), np.empty(n)
+    centre, h, offset = np.empty(n), np.empty(n), np.empty(n)
     spread = 0.5 * (LOG2_E * digits + math.log2(m))
     for i in range(first, last):
         place = places[i]
@@ -249,16 +271,12 @@ def field_sums(
             for b in range(blocks):
                 gaps[b] = excess[b] + heaviest[b] / rate
             runs = find_runs(gaps, floor / rate, m, begins, ends)
-            run_begins, run_ends = begins[:runs], ends[:runs]
-            _sum_runs(sums, tile, sources, logs, run_begins, run_ends, centre, h, rate, top, moments)
-            if _read(out[i, a], sums, h, t, top, moments):
-                continue
-            more = 0.0
-            for k in range(n):
-                middle[k] = centre[k] + sums[FIRST + k] / sums[WEIGHT]
-                to_middle[k] = place[k] - middle[k]
-                step = centre[k] - middle[k]
-                more += step * (step - 2.0 * to_middle[k])
-            top += rate * more
-            _sum_runs(sums, tile, sources, logs, run_begins, run_ends, middle, to_middle, rate, top, moments)
-            _read(out[i, a], sums, to_middle, t, top, moments)
+            offset[:] = 0.0
+            for _ in range(2):
+                _sum_runs(
+                    sums, tile, sources, logs, begins, ends, runs, centre, h, offset, rate, top, moments
+                )
+                if _read(out[i, a], sums, h, offset, t, top, moments):
+                    break
+                for k in range(n):
+                    offset[k] += sums[FIRST + k] / sums[WEIGHT]

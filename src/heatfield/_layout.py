@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
-from ._neighbourhood import STEPS, scale_pairs
+from ._neighbourhood import has_p10, scale_pairs
 from ._pooling import STATISTICS
 
 # The number of the layout: a change of a name, of the order, or of a value by more
@@ -33,10 +31,6 @@ class Layout:
     def width(self) -> int:
         """How many numbers describe a cloud."""
         return len(self.names)
-
-    def starts(self) -> np.ndarray:
-        """First column of each of `JOINT_BLOCKS`, -1 where a block is not wanted."""
-        return np.array([self.columns[b].start if b in self.columns else -1 for b in JOINT_BLOCKS])
 
 
 def layout(variant: str, blocks: Iterable[str], n: int, n_scales: int, centers: Iterable[float]) -> Layout:
@@ -67,7 +61,10 @@ def _entries(
         return [(q, a) for q in quantities for a in scales]
     if block == "hds":
         return [
-            (f"{part}_d{center:g}", a) for part in ("composition", "contrast") for center in centers for a in scales
+            (f"{part}_d{center:g}", a)
+            for part in ("composition", "contrast")
+            for center in centers
+            for a in scales
         ]
     if block == "spectrum":
         return [(f"{k + 1}_{s}", a) for k in range(n) for s in STATISTICS for a in scales]
@@ -89,15 +86,6 @@ def _entries(
             (f"{field}_{s}", f"s{a}_s{b}")
             for field in ("density", "dimension", *axes)
             for a, b in scale_pairs(n_scales)
-            for s in neighbourhood_statistics(int(b))
+            for s in (("mean", "p10", "p90") if has_p10(b) else ("mean", "p90"))
         ]
     return [(s, a) for s in STATISTICS for a in scales]  # density, dimension, transition, gradient
-
-
-def neighbourhood_statistics(b: int) -> tuple[str, ...]:
-    """Mean and 90th percentile always; the 10th only from the fourth scale on.
-
-    Around a point at the finest scales there is often no neighbour at all, and the
-    10th percentile of the spread is zero for every cloud.
-    """
-    return ("mean", "p10", "p90") if b >= max(STEPS) else ("mean", "p90")

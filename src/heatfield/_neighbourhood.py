@@ -14,6 +14,7 @@ from ._dense import find_runs, gaps_to_blocks
 from ._exponential import LOG2_E
 from ._jit import SUMS, compiled
 from ._pairs import TILE, fill, heat
+from ._pooling import pool
 
 STEPS = (1, 3)
 
@@ -21,11 +22,19 @@ STEPS = (1, 3)
 @compiled()
 def scale_pairs(n_scales: int) -> Any:
     """All (a, b) with b - a in `STEPS`, by step and then by scale."""
-    pairs = [(a, a + step) for step in STEPS for a in range(n_scales - step)]
-    out = np.empty((len(pairs), 2), np.int64)
-    for p in range(len(pairs)):
-        out[p, 0], out[p, 1] = pairs[p]
-    return out
+    out = np.empty((len(STEPS) * n_scales, 2), np.int64)
+    count = 0
+    for step in STEPS:
+        for a in range(n_scales - step):
+            out[count, 0], out[count, 1] = a, a + step
+            count += 1
+    return out[:count]
+
+
+@compiled()
+def has_p10(b: int) -> bool:
+    """The 10th percentile is kept from the fourth scale on: at finer ones it is 0 for nearly every cloud."""
+    return b >= 3
 
 
 @compiled(SUMS)
@@ -100,3 +109,21 @@ def neighbourhood_spread(
                 mean = sums[f, p, 0] * mass
                 out[f, p, i] = np.sqrt(max(0.0, sums[f, p, 1] * mass - mean * mean))
     return out
+
+
+@compiled()
+def pool_spread(spread: Any, n_scales: int, out: Any) -> None:
+    """Mean, 10th percentile (where `has_p10`) and 90th percentile over the points, pair by pair."""
+    pairs = scale_pairs(n_scales)
+    scratch = np.empty(spread.shape[2])
+    place = 0
+    for f in range(spread.shape[0]):
+        for p in range(spread.shape[1]):
+            mean, _, p10, _, p90 = pool(spread[f, p], scratch)
+            out[place] = mean
+            place += 1
+            if has_p10(pairs[p, 1]):
+                out[place] = p10
+                place += 1
+            out[place] = p90
+            place += 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._jit import compiled
+from ._jit import SUMS, compiled
 from ._select import percentile
 
 STATISTICS = ("mean", "std", "p10", "p50", "p90")
@@ -42,25 +42,37 @@ def pool(values: Any, scratch: Any) -> tuple[float, float, float, float, float]:
 
 
 @compiled()
-def pool_channel(channel: Any, scratch: Any, out: Any) -> None:
-    """`pool` every row of a channel (T, m) into ``out``: statistic by statistic, scale by scale."""
-    steps = channel.shape[0]
-    for a in range(steps):
-        statistics = pool(channel[a], scratch)
-        for s in range(5):
-            out[s * steps + a] = statistics[s]
+def pool_channels(channels: Any, out: Any) -> None:
+    """`pool` channels (C, T, m) into ``out``: channel by channel, statistic by statistic, scale by scale."""
+    count, steps, m = channels.shape
+    scratch = np.empty(m)
+    for c in range(count):
+        for a in range(steps):
+            statistics = pool(channels[c, a], scratch)
+            for s in range(5):
+                out[(5 * c + s) * steps + a] = statistics[s]
 
 
 @compiled()
-def standardise(channel: Any) -> Any:
-    """Rows of a channel (T, m) with mean 0 and length 1; NaN where a row is flat."""
-    out = np.empty_like(channel)
-    for a in range(channel.shape[0]):
-        mean, std = mean_and_std(channel[a])
-        factor = 1.0 / (std * np.sqrt(channel.shape[1])) if std > FLAT else np.nan
-        for i in range(channel.shape[1]):
-            out[a, i] = (channel[a, i] - mean) * factor
+def standardise(channels: Any) -> Any:
+    """Rows of channels (C, T, m) with mean 0 and length 1; NaN where a row is flat."""
+    count, steps, m = channels.shape
+    out = np.empty((count, steps, m))
+    for c in range(count):
+        for a in range(steps):
+            mean, std = mean_and_std(channels[c, a])
+            factor = 1.0 / (std * np.sqrt(m)) if std > FLAT else np.nan
+            for i in range(m):
+                out[c, a, i] = (channels[c, a, i] - mean) * factor
     return out
+
+
+@compiled(SUMS)
+def _dot(x: Any, y: Any) -> float:
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return total
 
 
 @compiled()
@@ -71,7 +83,7 @@ def correlations(channels: Any, out: Any) -> None:
     for p in range(count):
         for q in range(p + 1, count):
             for a in range(steps):
-                out[place] = (channels[p, a] * channels[q, a]).sum()
+                out[place] = _dot(channels[p, a], channels[q, a])
                 place += 1
 
 
@@ -83,5 +95,5 @@ def couplings(channels: Any, out: Any) -> None:
     for p in range(count):
         for step in (1, 2):
             for a in range(steps - step):
-                out[place] = (channels[p, a] * channels[p, a + step]).sum()
+                out[place] = _dot(channels[p, a], channels[p, a + step])
                 place += 1
