@@ -163,7 +163,7 @@ SAMPLES: dict[str, tuple[bytes, int]] = {
     "a.npz": (npz_bytes(POINTS, COLUMNS), 9),
     "plain.npz": (_npz_plain(), 9),
     "a.parquet": (parquet_bytes(POINTS, COLUMNS), 9),
-    "a.csv": (b"id,x,y,z,kind\n7,1,2,3,leaf\n8,4,5,6,\"wood\"\n", 2),
+    "a.csv": (b'id,x,y,z,kind\n7,1,2,3,leaf\n8,4,5,6,"wood"\n', 2),
     "a.xyz": (b"1 2 3\n4 5 6.5\n", 2),
     "a.txt": (b"//X Y Z Intensity\n1 2 3 4\n4 5 6.5 7\n", 2),
     "a.pts": (b"2\n1 2 3 100 255 0 0\n4 5 6 200 0 255 0\n", 2),

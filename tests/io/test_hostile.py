@@ -11,10 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from file_samples import SAMPLES
 
 import heatfield as hf
-
-from file_samples import SAMPLES
 
 
 def attempt(path, **options):
@@ -31,7 +30,9 @@ def attempt(path, **options):
 def test_cut_at_every_byte(tmp_path, name):
     content, count = SAMPLES[name]
     path = tmp_path / name
-    binary = not name.startswith(("a.swc", "a.pdb", "a.cif", "a.obj", "a.csv", "a.xyz", "a.txt", "text", "a.pts"))
+    binary = not name.startswith(
+        ("a.swc", "a.pdb", "a.cif", "a.obj", "a.csv", "a.xyz", "a.txt", "text", "a.pts")
+    )
     for size in range(len(content)):
         path.write_bytes(content[:size])
         found = attempt(path)
@@ -85,7 +86,8 @@ BOMBS = {
     "wrap.npy": _npy_header(f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({2**62}, 4), }}"),
     "zero.npy": _npy_header(f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({10**30}, 0), }}"),
     "minus.npy": _npy_header("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 3), }"),
-    "object.npy": _npy_header("{'descr': '|O', 'fortran_order': False, 'shape': (1, 3), }") + b"cos\nsystem\n(S'true'\ntR.",
+    "object.npy": _npy_header("{'descr': '|O', 'fortran_order': False, 'shape': (1, 3), }")
+    + b"cos\nsystem\n(S'true'\ntR.",
     "void.npy": _npy_header("{'descr': '|V0', 'fortran_order': False, 'shape': (1000000000000,), }"),
     "deep.npy": _npy_header("(" * 100),
     "a.off": b"OFF\n1000000000000 5 0\n0 0 0\n",
@@ -131,7 +133,9 @@ def make_bombs(folder: Path) -> list[Path]:
     import pyarrow.parquet as pq
 
     zeros = pa.array(np.zeros(8_000_000))
-    pq.write_table(pa.table({"x": zeros, "y": zeros, "z": zeros}), folder / "bomb.parquet", compression="zstd")
+    pq.write_table(
+        pa.table({"x": zeros, "y": zeros, "z": zeros}), folder / "bomb.parquet", compression="zstd"
+    )
     many = np.zeros((1_000_000, 3))
     hf.write_points(folder / "bomb.laz", many)
     with open(folder / "holes.npy", "wb") as file:

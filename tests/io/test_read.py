@@ -4,10 +4,9 @@ import gzip
 
 import numpy as np
 import pytest
+from file_samples import CIF, COLUMNS, PDB, POINTS, SAMPLES, SWC
 
 import heatfield as hf
-
-from file_samples import CIF, COLUMNS, PDB, POINTS, SAMPLES, SWC
 
 
 @pytest.fixture
@@ -38,7 +37,10 @@ def test_content_beats_a_suffix_that_lies(put, name, lie):
 @pytest.mark.parametrize("name", [n for n in SAMPLES if not n.endswith("gz")])
 def test_gzipped_files_give_the_same(put, name):
     content, _ = SAMPLES[name]
-    plain, packed = hf.read_cloud(put(name, content)), hf.read_cloud(put(name + ".gz", gzip.compress(content)))
+    plain, packed = (
+        hf.read_cloud(put(name, content)),
+        hf.read_cloud(put(name + ".gz", gzip.compress(content))),
+    )
     np.testing.assert_array_equal(plain.points, packed.points)
     assert list(plain.columns) == list(packed.columns)
 
@@ -74,7 +76,10 @@ def test_swc_without_soma(put):
     [
         (b"1 1 0 0 0 1 1\n", "own ancestor"),
         (b"1 1 0 0 0 1 2\n2 1 0 0 1 1 1\n", "own ancestor"),
-        (b"1 1 0 0 0 1 -1\n2 1 0 0 1 1 4\n3 1 0 0 1 1 2\n4 1 0 0 1 1 3\n", "line 2: node 2 is its own ancestor"),
+        (
+            b"1 1 0 0 0 1 -1\n2 1 0 0 1 1 4\n3 1 0 0 1 1 2\n4 1 0 0 1 1 3\n",
+            "line 2: node 2 is its own ancestor",
+        ),
         (b"1 1 0 0 0 1 -1\n\n# remark\n2 1 0 0 1 1 7\n", "line 4: node 2 hangs on node 7"),
         (b"1 1 0 0 0 1 -1\n1 1 0 0 1 1 1\n", "line 2: id 1 is given twice"),
         (b"1 1 0 0 0 1 -1\n2 1 0 0 x 1 1\n", "line 2: column 5: 'x' is not a number"),
@@ -139,7 +144,12 @@ def test_tables(put):
     assert cloud.columns["id"].tolist() == [7, 8]
     assert cloud.columns["kind"].tolist() == ["leaf", "wood"]
     assert list(hf.read_cloud(put("a.txt", SAMPLES["a.txt"][0])).columns) == ["Intensity"]
-    assert list(hf.read_cloud(put("a.pts", SAMPLES["a.pts"][0])).columns) == ["intensity", "red", "green", "blue"]
+    assert list(hf.read_cloud(put("a.pts", SAMPLES["a.pts"][0])).columns) == [
+        "intensity",
+        "red",
+        "green",
+        "blue",
+    ]
     assert hf.read_points(put("b.csv", b"x;y\n1,5;2\n3;4,25\n")).tolist() == [[1.5, 2], [3, 4.25]]
     assert hf.read_points(put("c.csv", b"\xef\xbb\xbfX,Y,Z\r\n1,2,3\r\n")).tolist() == [[1, 2, 3]]
     gaps = hf.read_cloud(put("d.csv", b"x,y,z,a\n1,2,3,\n1,2,4,5\n"))

@@ -24,10 +24,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--out", type=Path, required=True, metavar="FILE", help="the table: .parquet, .csv or .npz"
     )
-    parser.add_argument("--variant", choices=_VARIANTS, default="desc", help="which descriptor (default desc)")
-    parser.add_argument("--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)")
-    parser.add_argument("--c-min", type=float, default=0.05, metavar="C", help="finest time over r_nn² (default 0.05)")
-    parser.add_argument("--c-max", type=float, default=0.25, metavar="C", help="coarsest time over diam² (default 0.25)")
+    parser.add_argument(
+        "--variant", choices=_VARIANTS, default="desc", help="which descriptor (default desc)"
+    )
+    parser.add_argument(
+        "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
+    )
+    parser.add_argument(
+        "--c-min", type=float, default=0.05, metavar="C", help="finest time over r_nn² (default 0.05)"
+    )
+    parser.add_argument(
+        "--c-max", type=float, default=0.25, metavar="C", help="coarsest time over diam² (default 0.25)"
+    )
     parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
     parser.add_argument("--blocks", metavar="A,B", help="only these blocks, such as global,hds,dimension")
     parser.add_argument("--budget", type=int, metavar="M", help="at most M points a cloud (default: all)")
@@ -35,17 +43,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sampling", choices=("auto", "random", "farthest", "voxel"), default="auto",
         help="how to choose them; auto: by length on skeletons, by area on meshes, else at random",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="seed of the sampling, mixed with each file's name")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the sampling, mixed with each file's name"
+    )
     parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
     parser.add_argument("--chain", help="of molecules: one chain")
     parser.add_argument("--soma", choices=("keep", "drop"), default="keep", help="of neurons: the cell body")
-    parser.add_argument("--drop-invalid", action="store_true", help="leave out points that are NaN or infinite")
+    parser.add_argument(
+        "--drop-invalid", action="store_true", help="leave out points that are NaN or infinite"
+    )
     parser.add_argument(
         "--per-point", choices=_POINT_SUFFIXES, metavar="FORMAT",
         help=f"also write signatures at every point, one file a cloud: {', '.join(_POINT_SUFFIXES)}",
     )  # fmt: skip
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
-    parser.add_argument("--shard", type=int, default=32, metavar="K", help="files that are finished together (default 32)")
+    parser.add_argument(
+        "--shard", type=int, default=32, metavar="K", help="files that are finished together (default 32)"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
 
 
@@ -56,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     from ..io import need
     from ._collect import collect
     from ._features import TABLES, write_errors, write_features
-    from ._shards import Settings, load_shard
+    from ._shards import load_shard
 
     out: Path = options.out
     if out.suffix not in TABLES:
@@ -64,7 +78,9 @@ def run(options: argparse.Namespace) -> int:
     if out.suffix == ".parquet":
         need("pyarrow", "Parquet tables")  # before the work, not after it
     if out.is_dir() or not out.parent.is_dir():
-        raise ValueError(f"cannot write {str(out)!r}: " + ("it is a folder" if out.is_dir() else "no such folder"))
+        raise ValueError(
+            f"cannot write {str(out)!r}: " + ("it is a folder" if out.is_dir() else "no such folder")
+        )
     check_range(options.c_min, options.c_max)
     check_count(options.shard, "--shard", 1)
     if options.budget is not None:
@@ -80,7 +96,9 @@ def run(options: argparse.Namespace) -> int:
     results = [load_shard(shard.path) for shard in shards]
     missing = [shard.files[0] for shard, result in zip(shards, results, strict=True) if result is None]
     if missing:
-        raise ValueError(f"files changed while they were described, {missing[0]!r} among others; run the command again")
+        raise ValueError(
+            f"files changed while they were described, {missing[0]!r} among others; run the command again"
+        )
     errors, empty = _write(out, files, [r for r in results if r is not None], settings, write_features)
     path = write_errors(out, errors)
     shutil.rmtree(parts, ignore_errors=True)
@@ -135,7 +153,9 @@ def _shards(files: list[str], settings: Settings, parts: Path, options: argparse
     if options.per_point:
         folder = options.out.with_name(options.out.stem + "_points")
         base = os.path.commonpath([os.path.dirname(os.path.abspath(f)) for f in files])
-        targets = [str(folder / f"{os.path.relpath(os.path.abspath(f), base)}.{options.per_point}") for f in files]
+        targets = [
+            str(folder / f"{os.path.relpath(os.path.abspath(f), base)}.{options.per_point}") for f in files
+        ]
     return [
         Shard(
             number,
@@ -186,7 +206,9 @@ def _finished(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[fl
             for future in as_completed(futures):
                 yield futures[future], future.result()
         except BrokenProcessPool:
-            raise OSError("a worker process died, perhaps for want of memory; run again with --jobs 1") from None
+            raise OSError(
+                "a worker process died, perhaps for want of memory; run again with --jobs 1"
+            ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -206,7 +228,10 @@ def _write(out, files, results: list[Result], settings: Settings, write_features
     for i, file in enumerate(files):
         place, problem = problems[i]
         if not problem and counts[i, 2] != dims:
-            place, problem = "", f"its points have {counts[i, 2]} coordinates where the first file's have {dims}"
+            place, problem = (
+                "",
+                f"its points have {counts[i, 2]} coordinates where the first file's have {dims}",
+            )
         if problem:
             errors.append((file, place, problem))
         else:

@@ -56,7 +56,11 @@ def write_features(
 
 
 def _parquet(
-    files: Sequence[str], counts: NDArray[np.int64], names: Sequence[str], features: NDArray[np.float64], text: str
+    files: Sequence[str],
+    counts: NDArray[np.int64],
+    names: Sequence[str],
+    features: NDArray[np.float64],
+    text: str,
 ) -> bytes:
     pa, pq = need("pyarrow", "Parquet tables"), need("pyarrow.parquet", "Parquet tables")
     printable = [f.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for f in files]

@@ -12,7 +12,9 @@ _SECONDS_A_PAIR = 1.2e-8
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="files of points")
-    parser.add_argument("--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)")
+    parser.add_argument(
+        "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
+    )
     parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
 
 
@@ -48,15 +50,21 @@ def _facts(cloud, n_scales):  # type: ignore[no-untyped-def]
         roots = int((cloud.parents < 0).sum())
         ends = np.flatnonzero(cloud.parents >= 0)
         length = float(np.sqrt(((points[ends] - points[cloud.parents[ends]]) ** 2).sum(axis=1)).sum())
-        lines.append(f"skeleton    {len(ends)} segments of length {length:.6g} in all, {roots} root{'s' * (roots != 1)}")
+        lines.append(
+            f"skeleton    {len(ends)} segments of length {length:.6g} in all, {roots} root{'s' * (roots != 1)}"
+        )
     if cloud.columns:
-        lines.append("columns     " + ", ".join(f"{name} ({c.dtype.name})" for name, c in cloud.columns.items()))
+        lines.append(
+            "columns     " + ", ".join(f"{name} ({c.dtype.name})" for name, c in cloud.columns.items())
+        )
     if m == 0:
         return lines
     low, high = points.min(axis=0), points.max(axis=0)
     for axis in range(min(n, 8)):
         name = "xyz"[axis] if n <= 3 else f"x{axis}"
-        lines.append(f"{name:11s} {low[axis]:.10g} .. {high[axis]:.10g}  (extent {high[axis] - low[axis]:.6g})")
+        lines.append(
+            f"{name:11s} {low[axis]:.10g} .. {high[axis]:.10g}  (extent {high[axis] - low[axis]:.6g})"
+        )
     distinct = len(np.unique(points, axis=0))
     lines.append(f"duplicates  {m - distinct}")
     with warnings.catch_warnings():
@@ -70,11 +78,17 @@ def _facts(cloud, n_scales):  # type: ignore[no-untyped-def]
     seconds = _SECONDS_A_PAIR * m * m * n_scales / 8
     lines.append(f"describing  about {_duration(seconds)} on one core")
     if seconds > 30:
-        lines.append("slow        the time grows with the square of the points; --budget 4096 takes about 0.2 s")
+        lines.append(
+            "slow        the time grows with the square of the points; --budget 4096 takes about 0.2 s"
+        )
     return lines
 
 
 def _duration(seconds: float) -> str:
     if seconds < 1:
         return f"{max(1, round(1000 * seconds))} ms"
-    return f"{seconds:.0f} s" if seconds < 120 else (f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h")
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 120
+        else (f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h")
+    )

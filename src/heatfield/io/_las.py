@@ -114,7 +114,9 @@ def _check_chunks(source: Source, count: int, width: int, start: int, point_form
     data = source.data
     # The decoder keeps some 12 kB of statistics for every extra byte of a point.
     if width - _WIDTH[point_format] > _MOST_EXTRA or _item_bytes(source, start) != width:
-        raise source.error(f"gives {width} bytes to a point, which its compression does not agree with", "byte 105")
+        raise source.error(
+            f"gives {width} bytes to a point, which its compression does not agree with", "byte 105"
+        )
     if count == 0:
         return
     source.check_count(1, 8, start, "chunk table", "header")

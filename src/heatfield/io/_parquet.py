@@ -35,7 +35,9 @@ def read_parquet(source: Source) -> Cloud:
         if len(set(schema.names)) < len(schema):
             raise source.error("two columns have the same name", "schema")
         # Details of a column's chunk are not asked for: pyarrow ends the process where they are damaged.
-        source.check_allowance(8 * meta.num_rows * max(1, len(schema)), f"a table of {meta.num_rows} rows", "metadata")
+        source.check_allowance(
+            8 * meta.num_rows * max(1, len(schema)), f"a table of {meta.num_rows} rows", "metadata"
+        )
         pieces: dict[str, list[NDArray[Any]]] = {name: [] for name in schema.names}
         total = 0
         for batch in file.iter_batches(_AT_ONCE, use_threads=False):
