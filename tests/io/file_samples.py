@@ -123,7 +123,8 @@ def _ply_big() -> bytes:
     rows = np.zeros(3, np.dtype([("x", ">f8"), ("y", ">f8"), ("z", ">f4"), ("i", ">i2")]))
     rows["x"], rows["y"], rows["z"], rows["i"] = [1, 2, 3], [0, 0, 1], [5, 5, 5], [-1, 0, 300]
     head = "ply\nformat binary_big_endian 1.0\nelement vertex 3\nproperty double x\nproperty double y\n"
-    head += "property float z\nproperty short i\nelement face 2\nproperty list uchar int vertex_indices\nend_header\n"
+    head += "property float z\nproperty short i\nelement face 2\n"
+    head += "property list uchar int vertex_indices\nend_header\n"
     return head.encode() + rows.tobytes() + struct.pack(">B3iB3i", 3, 0, 1, 2, 3, 0, 2, 1)
 
 

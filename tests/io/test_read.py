@@ -179,7 +179,7 @@ def test_table_errors_name_the_line(put, content, problem):
 
 def test_points_that_are_not_finite_can_be_dropped(put):
     path = put("a.xyz", b"1 2 3\nnan 1 1\n4 5 6\n")
-    with pytest.raises(hf.ReadError, match="point 1.*invalid='drop'"):
+    with pytest.raises(hf.ReadError, match=r"point 1.*invalid='drop'"):
         hf.read_points(path)
     assert hf.read_points(path, invalid="drop").tolist() == [[1, 2, 3], [4, 5, 6]]
 

@@ -35,7 +35,8 @@ def collect(paths: Iterable[str]) -> tuple[list[str], int]:
             raise ValueError(f"there is no file or folder {path!r}; check the spelling")
     if not found:
         raise ValueError(
-            f"no point files in {', '.join(map(repr, paths))}; names end in {' '.join(SUFFIXES)} (or .gz after it)"
+            f"no point files in {', '.join(map(repr, paths))}; "
+            f"names end in {' '.join(SUFFIXES)} (or .gz after it)"
         )
     return sorted(found), skipped
 

@@ -111,7 +111,8 @@ def run(options: argparse.Namespace) -> int:
             + (f"; {len(files) - fresh} were done before" if fresh < len(files) else "")
         )
         print(
-            f"{seconds:.1f} s, {fresh / seconds:.1f} clouds a second on {workers} process{'es' * (workers > 1)}"
+            f"{seconds:.1f} s, {fresh / seconds:.1f} clouds a second, "
+            f"{workers} process{'es' * (workers > 1)}"
             + (f", {100 * reading / work:.0f} % of the work was reading" if work else "")
         )
         if empty:
@@ -169,7 +170,7 @@ def _shards(files: list[str], settings: Settings, parts: Path, options: argparse
 
 
 def _work(shards: list[Shard], workers: int, quiet: bool) -> tuple[float, float, int]:
-    """Run what is not done yet, with a bar; seconds of reading and describing, and files that were done now."""
+    """Run what is not done yet, with a bar; seconds of reading and of describing, and how many files."""
     from tqdm import tqdm
 
     from ._shards import load_shard

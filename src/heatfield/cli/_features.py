@@ -37,7 +37,7 @@ def write_features(
         buffer = io.BytesIO()
         np.savez_compressed(
             buffer,
-            file=np.array(files, dtype=str),
+            files=np.array(files, dtype=str),
             points_in_file=counts[:, 0],
             points=counts[:, 1],
             features=features,
@@ -77,7 +77,7 @@ def _parquet(
 
 
 def write_errors(target: Path, rows: Sequence[tuple[str, str, str]]) -> Path:
-    """``features.errors.csv`` beside the table: file, place, problem. Removed where there is nothing to say."""
+    """``features.errors.csv`` beside the table: file, place, problem. Removed where nothing failed."""
     path = target.with_suffix(".errors.csv")
     if not rows:
         path.unlink(missing_ok=True)

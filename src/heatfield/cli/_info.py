@@ -51,7 +51,7 @@ def _facts(cloud, n_scales):  # type: ignore[no-untyped-def]
         ends = np.flatnonzero(cloud.parents >= 0)
         length = float(np.sqrt(((points[ends] - points[cloud.parents[ends]]) ** 2).sum(axis=1)).sum())
         lines.append(
-            f"skeleton    {len(ends)} segments of length {length:.6g} in all, {roots} root{'s' * (roots != 1)}"
+            f"skeleton    {len(ends)} segments, {length:.6g} long in all, {roots} root{'s' * (roots != 1)}"
         )
     if cloud.columns:
         lines.append(

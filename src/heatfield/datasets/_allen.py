@@ -15,7 +15,7 @@ _SOURCE = (
     "https://allencell.s3.amazonaws.com/aics/morphology_appropriate_representation_learning/"
     "preprocessed_data/other_punctate"
 )
-_STEPS = "Pass root= with manifest.csv and <CellId>.ply of other_punctate, or download=True to fetch them into root."
+_STEPS = "Pass root= with manifest.csv and <CellId>.ply of other_punctate, or download=True to fetch them."
 
 
 def load_allen(

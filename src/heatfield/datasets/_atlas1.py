@@ -8,7 +8,7 @@ from typing import Any
 from ._dataset import Dataset, need_folder
 from ._folder import load_folder
 
-_STEPS = "No public address is known: ask its authors, arrange one folder a class in any readable format, and pass root=."
+_STEPS = "No public address is known: ask its authors, arrange one folder a class, and pass root=."
 
 
 def load_atlas1(root: str | Path, *, budget: int | None = 1024, **options: Any) -> Dataset:

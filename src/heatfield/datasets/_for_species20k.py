@@ -12,8 +12,8 @@ from ._fetch import fetch_zenodo
 from ._folder import read_csv
 
 FOR_SPECIES = (
-    "Pinus_sylvestris", "Fagus_sylvatica", "Acer_campestre", "Carpinus_betulus", "Quercus_faginea", "Picea_abies",
-    "Acer_pseudoplatanus", "Pinus_nigra", "Tilia_cordata", "Pseudotsuga_menziesii", "Pinus_contorta",
+    "Pinus_sylvestris", "Fagus_sylvatica", "Acer_campestre", "Carpinus_betulus", "Quercus_faginea",
+    "Picea_abies", "Acer_pseudoplatanus", "Pinus_nigra", "Tilia_cordata", "Pseudotsuga_menziesii", "Pinus_contorta",
     "Quercus_ilex", "Eucalyptus_miniata", "Ulmus_laevis", "Crataegus_monogyna",
 )  # fmt: skip
 _RECORD = 13255198

@@ -15,7 +15,10 @@ from ._fetch import fetch_zenodo
 
 _RECORD = 15259912
 _FILE = "SCOPDataset.residue.avro.gz"
-_STEPS = f"Download {_FILE} from https://zenodo.org/records/{_RECORD} and pass its folder as root=, or pass download=True."
+_STEPS = (
+    f"Download {_FILE} from https://zenodo.org/records/{_RECORD} and pass its folder as root=, "
+    "or pass download=True."
+)
 
 
 def load_scop(

@@ -54,7 +54,10 @@ def make_splits(
     test_share: float = 0.3,
     store: str | Path | None = None,
 ) -> np.ndarray:
-    """``n_splits`` stratified random splits: (n_splits, N), True where a cloud is tested. Kept as `make_folds` does."""
+    """``n_splits`` stratified random splits, (n_splits, N): True where a cloud is tested.
+
+    Kept as `make_folds` does.
+    """
     count = check_count(n_splits, "n_splits", 1)
     if not 0.0 < test_share < 1.0:
         raise ValueError(f"test_share must lie between 0 and 1, got {test_share!r}")

@@ -1,4 +1,7 @@
-"""LAS and LAZ written by laspy, every column kept: under its own name where LAS has one, else as an extra dimension."""
+"""LAS and LAZ written by laspy, every column kept.
+
+A column goes where LAS has a dimension of its name, else into an extra dimension.
+"""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def read_npz(source: Source, dims: int | None = None) -> Cloud:
         tables = [name for name, a in arrays.items() if a.ndim == 2]
         if len(tables) != 1:
             raise source.error(
-                f"needs an array 'points' or arrays x, y, z; it has {', '.join(list(arrays)[:8]) or 'no arrays'}"
+                f"needs an array 'points' or arrays x, y, z; it has {', '.join(list(arrays)[:8]) or 'none'}"
             )
         main = tables[0]
     cloud = _cloud(source, arrays.pop(main), dims, "npz", f"array {main!r}")
@@ -104,7 +104,7 @@ def _array(source: Source, data: bytes, place: str) -> NDArray[Any]:
         count *= side
     if count * dtype.itemsize > len(data) - start or max(shape, default=0) > 2**62:
         raise source.error(
-            f"claims shape {shape} of {dtype}, {count * dtype.itemsize} bytes, but {len(data) - start} follow",
+            f"claims shape {shape} of {dtype}, {count * dtype.itemsize} bytes; {len(data) - start} follow",
             place,
         )
     values = np.frombuffer(data, dtype, count, start)

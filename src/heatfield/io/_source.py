@@ -32,12 +32,12 @@ class Source:
         """A ReadError that names this file."""
         return ReadError(self.path, problem, place)
 
-    def check_count(self, count: int, least_bytes: float, start: int, what: str, place: str) -> None:
+    def check_count(self, count: int, least_bytes: int, start: int, what: str, place: str) -> None:
         """Compare a count from a header with the bytes that follow ``start``."""
         left = len(self.data) - start
         if count < 0 or count * least_bytes > left:
             raise self.error(
-                f"claims {count} {what}, which need {count * least_bytes:.0f} bytes, but {max(left, 0)} follow",
+                f"claims {count} {what}, which need {count * least_bytes} bytes, but {max(left, 0)} follow",
                 place,
             )
 
@@ -45,7 +45,7 @@ class Source:
         """Compare the size of something unpacked with what this file may unpack to."""
         if size > self.allowance:
             raise self.error(
-                f"{what} unpacks to {size} bytes, more than the {self.allowance} allowed for a file of its size; "
+                f"{what} unpacks to {size} bytes, more than the {self.allowance} allowed for its size; "
                 "pass max_bytes= if it can be trusted",
                 place,
             )

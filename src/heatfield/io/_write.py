@@ -69,7 +69,7 @@ def write_points(
     suffix = (suffixes[:-1] if packed else suffixes)[-1:]
     if not suffix or suffix[0] not in WRITABLE:
         raise ValueError(
-            f"cannot write {str(target)!r}: the name must end in one of {' '.join(WRITABLE)} (or .gz after it)"
+            f"cannot write {str(target)!r}: the name must end in one of {' '.join(WRITABLE)} (and .gz)"
         )
     array = as_points(points)
     table = _columns(array, columns or {})
