@@ -19,14 +19,11 @@ from heatfield.cli import main
 SOURCE = str(Path(hf.__file__).parents[1])
 
 
-def shell(*words, **options):
+def shell(*words):
     """The command in a process of its own."""
     code = "import sys; from heatfield.cli import main; sys.exit(main())"
     environment = {**os.environ, "PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, words)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, **options,
-    )  # fmt: skip
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], env=environment)
 
 
 @pytest.fixture
@@ -149,10 +146,8 @@ def test_killed_and_run_again_gives_the_same_bits(folder, tmp_path):
         process = shell(*words, "-o", out)
         time.sleep(moments.uniform(0.3, 1.0) * seconds)
         process.send_signal(signal.SIGKILL)
-        process.communicate()
-    final = shell(*words, "-o", out)
-    assert final.wait() == 0, final.communicate()
-    final.communicate()
+        process.wait()
+    assert shell(*words, "-o", out).wait() == 0
     assert out.read_bytes() == whole.read_bytes()
     assert not [p for p in tmp_path.iterdir() if "part" in p.name]
 

@@ -20,7 +20,7 @@ def test_processes_have_the_published_counts(processes):
     counts = np.array([len(c) for c in clouds])
     assert labels.tolist() == np.repeat(np.arange(4), 60).tolist()
     assert abs(counts.mean() - 194) < 6
-    assert 80 < counts.min()
+    assert counts.min() > 80
     assert counts.max() < 350
     assert all(((c >= 0) & (c < 1)).all() for c in clouds)
 

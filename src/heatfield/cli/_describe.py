@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     from .._descriptor import HFSDescriptor
     from ..io import need
     from ._collect import collect
-    from ._features import TABLES, write_errors, write_features
+    from ._features import TABLES, write_errors
     from ._shards import load_shard
 
     out: Path = options.out
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(
             f"files changed while they were described, {missing[0]!r} among others; run the command again"
         )
-    errors, empty = _write(out, files, [r for r in results if r is not None], settings, write_features)
+    errors, empty = _write(out, files, [r for r in results if r is not None], settings)
     path = write_errors(out, errors)
     shutil.rmtree(parts, ignore_errors=True)
     seconds = time.perf_counter() - started
@@ -189,7 +189,7 @@ def _work(shards: list[Shard], workers: int, quiet: bool) -> tuple[float, float,
 
 def _finished(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[float, float]]]:
     """Shards as they are finished, with their seconds."""
-    from ._shards import run_shard
+    from ._shards import leave_with_parent, run_shard
 
     if workers == 1 or len(todo) <= 1:
         for shard in todo:
@@ -201,7 +201,8 @@ def _finished(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[fl
 
     # Spawned, not forked: the libraries that read files keep threads of their own.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(todo)), mp_context=context) as pool:
+    count = min(workers, len(todo))
+    with ProcessPoolExecutor(count, mp_context=context, initializer=leave_with_parent) as pool:
         futures = {pool.submit(run_shard, shard): shard for shard in todo}
         try:
             for future in as_completed(futures):
@@ -215,11 +216,14 @@ def _finished(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[fl
             raise
 
 
-def _write(out, files, results: list[Result], settings: Settings, write_features):  # type: ignore[no-untyped-def]
+def _write(
+    out: Path, files: list[str], results: list[Result], settings: Settings
+) -> tuple[list[tuple[str, str, str]], int]:
     """The table and the list of failures. The first file that was read sets the dimension of the table."""
     import numpy as np
 
     from .._descriptor import HFSDescriptor
+    from ._features import write_features
 
     counts = np.concatenate([result.counts for result in results])
     rows = [row for result in results for row in result.features]

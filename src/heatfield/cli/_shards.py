@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import multiprocessing
 import os
+import threading
 import time
 import warnings
 from dataclasses import asdict, dataclass
@@ -113,6 +115,19 @@ def run_shard(shard: Shard) -> tuple[float, float]:
     Path(shard.folder).mkdir(parents=True, exist_ok=True)
     write_atomically(shard.path, _pack(result))
     return reading, time.perf_counter() - started - reading
+
+
+def leave_with_parent() -> None:
+    """In a worker: end at once when the command that started it is killed, rather than wait for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def load_shard(path: Path) -> Result | None:

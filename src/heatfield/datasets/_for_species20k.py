@@ -13,8 +13,8 @@ from ._folder import read_csv
 
 FOR_SPECIES = (
     "Pinus_sylvestris", "Fagus_sylvatica", "Acer_campestre", "Carpinus_betulus", "Quercus_faginea",
-    "Picea_abies", "Acer_pseudoplatanus", "Pinus_nigra", "Tilia_cordata", "Pseudotsuga_menziesii", "Pinus_contorta",
-    "Quercus_ilex", "Eucalyptus_miniata", "Ulmus_laevis", "Crataegus_monogyna",
+    "Picea_abies", "Acer_pseudoplatanus", "Pinus_nigra", "Tilia_cordata", "Pseudotsuga_menziesii",
+    "Pinus_contorta", "Quercus_ilex", "Eucalyptus_miniata", "Ulmus_laevis", "Crataegus_monogyna",
 )  # fmt: skip
 _RECORD = 13255198
 _TABLE = "tree_metadata_dev.csv"

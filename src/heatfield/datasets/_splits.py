@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +86,14 @@ def _draw(labels: np.ndarray, rng: np.random.Generator, count: int, share: float
     return splits
 
 
-def _kept(digest: str, name: str, store, labels, make, *arguments):  # type: ignore[no-untyped-def]
+def _kept(
+    digest: str,
+    name: str,
+    store: str | Path | None,
+    labels: np.ndarray,
+    make: Callable[..., np.ndarray],
+    *arguments: float,
+) -> np.ndarray:
     path = Path(store) / f"{digest[:24]}-{name}.json" if store is not None else None
     if path is not None and path.exists():
         kept = json.loads(path.read_text("utf-8"))

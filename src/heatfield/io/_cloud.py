@@ -59,7 +59,7 @@ def find_coordinates(names: Sequence[str]) -> list[int]:
     plain = [lower.index(c) for c in "xyz" if c in lower]
     if len(plain) == 3 or (len(plain) >= 1 and "x" in lower and ("y" in lower or "z" not in lower)):
         return plain
-    numbered = []
+    numbered: list[int] = []
     while f"x{len(numbered)}" in lower:
         numbered.append(lower.index(f"x{len(numbered)}"))
     return numbered
@@ -84,7 +84,7 @@ def from_columns(source: Source, table: Mapping[str, NDArray[Any]], kind: str, p
 
 def require_finite(source: Source, cloud: Cloud, invalid: str) -> Cloud:
     """Refuse coordinates that are NaN or infinite, or drop those points."""
-    good = np.isfinite(cloud.points).all(axis=1)
+    good = np.asarray(np.isfinite(cloud.points).all(axis=1))
     if good.all():
         return cloud
     if invalid == "drop" and cloud.faces is None and cloud.parents is None:

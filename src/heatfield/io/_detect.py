@@ -46,9 +46,9 @@ def detect(source: Source) -> str:
         raise source.error(
             f"cannot tell what this is: no known format starts with the bytes {data[:8]!r}", "byte 0"
         )
-    kind = _by_lines(head)
-    if kind:
-        return kind
+    told = _by_lines(head)
+    if told:
+        return told
     if named in ("swc", "pdb", "cif", "obj", "table"):  # formats that have no mark of their own
         return named
     if named is None or _first_numbers(head) or _names_coordinates(head):

@@ -41,9 +41,9 @@ def read_off(source: Source) -> Cloud:
             start = len(source.data)
             break
     width = 3
-    for _, lines in content_lines(source, (b"#",), start):
-        if lines:
-            width = max(3, len(lines[0].split(None, 16)))
+    for _, rows in content_lines(source, (b"#",), start):
+        if rows:
+            width = max(3, len(rows[0].split(None, 16)))
         break
     source.check_count(m, 6, start - 1, "vertices", f"line {count_lines}")
     values = read_rows(source, start, 0, m, width) if m else np.empty((0, 3))

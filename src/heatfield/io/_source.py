@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,7 +111,7 @@ def _gunzip(name: str, data: bytes, allowed: int) -> bytes:
     return unpacked
 
 
-def _gunzip_pieces(name: str, data: bytes):  # type: ignore[no-untyped-def]
+def _gunzip_pieces(name: str, data: bytes) -> Iterator[bytes]:
     view, position = memoryview(data), 0
     while position < len(data):
         if data[position : position + 2] != b"\x1f\x8b":
@@ -119,7 +120,7 @@ def _gunzip_pieces(name: str, data: bytes):  # type: ignore[no-untyped-def]
             raise ReadError(name, "bytes after the end of the gzip stream", f"byte {position}")
         unpacker = zlib.decompressobj(wbits=31)
         while not unpacker.eof:
-            piece = view[position : position + _PIECE]
+            piece: bytes | memoryview = view[position : position + _PIECE]
             if not piece:
                 raise ReadError(name, "the gzip stream is cut off", f"byte {len(data)}")
             position += len(piece)

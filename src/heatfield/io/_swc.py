@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._cloud import Cloud
-from ._numbers import read_numbers
+from ._numbers import Numbers, read_numbers
 from ._source import Source
 
 SOMA = 1
@@ -62,7 +62,7 @@ def read_swc(source: Source, soma: str = "keep") -> Cloud:
     return _without_soma(cloud) if soma == "drop" else cloud
 
 
-def _integers(table, column, name):  # type: ignore[no-untyped-def]
+def _integers(table: Numbers, column: NDArray[np.float64], name: str) -> NDArray[np.int64]:
     whole = np.isfinite(column) & (np.abs(column) < 2**53)
     whole &= np.where(whole, column, 0.5) == np.rint(np.where(whole, column, 0.0))
     if not whole.all():
