@@ -89,7 +89,8 @@ def main() -> None:
     for kind in count:
         rate = count[kind] / seconds[kind]
         print(
-            f"{kind:4s} {count[kind]:5d} files {points[kind]:8d} points, {wrong[kind]} differ, {rate:.0f} files a second"
+            f"{kind:4s} {count[kind]:5d} files, {points[kind]:8d} points, {wrong[kind]} differ, "
+            f"{rate:.0f} files a second"
         )
     print(f"{sum(count.values())} files in all")
 

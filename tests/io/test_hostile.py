@@ -102,6 +102,9 @@ BOMBS = {
     "columns.txt": b"1 " * 10_000,
     "columns.csv": b"x,y,z," + b",".join(b"c%d" % i for i in range(10_000)) + b"\n",
     "digits.csv": b"x,y,z,n\n1,2,3," + b"9" * 100_000 + b"\n",
+    "quote.cif": b"data_x\nloop_\n_atom_site.id\n_atom_site.Cartn_x\n" + b"'a" * 200_000 + b"\n",
+    "quotes.cif": b"data_x\nloop_\n_atom_site.id\n_atom_site.Cartn_x\n" + b"'a'" * 200_000 + b"\n",
+    "blank.stl": b"solid x\n" + b"\n" * 500_000,
     "quote.csv": b'x,y,z,n\n1,2,3,"' + b"a" * 1000 + b"\n",
 }
 
@@ -118,11 +121,11 @@ def make_bombs(folder: Path) -> list[Path]:
     pieces = gzip.compress(b"0 0 0\n" * 2_000_000)
     (folder / "text.xyz.gz").write_bytes(pieces * 200)  # members follow each other: 2.4 GB
     (folder / "short.xyz.gz").write_bytes(gzip.compress(b"0\n" * 8_000_000))  # 16 MB of one-letter lines
-    (folder / "blank.xyz.gz").write_bytes(gzip.compress(b"\n" * 16_000_000))
-    (folder / "short.swc.gz").write_bytes(gzip.compress(b"1 1 0 0 0 1 -1\n" * 1_000_000))
-    (folder / "short.obj.gz").write_bytes(gzip.compress(b"v 0 0 0\n" + b"f 1 1 1\n" * 700_000))
+    (folder / "blank.xyz.gz").write_bytes(gzip.compress(b"\n" * 6_000_000))
+    (folder / "short.swc.gz").write_bytes(gzip.compress(b"1 1 0 0 0 1 -1\n" * 400_000))
+    (folder / "short.obj.gz").write_bytes(gzip.compress(b"v 0 0 0\n" + b"f 1 1 1\n" * 300_000))
     atom = b"ATOM      1  CA  GLY A   1      10.000  11.000  12.000\n"
-    (folder / "many.pdb.gz").write_bytes(gzip.compress(atom * 290_000))
+    (folder / "many.pdb.gz").write_bytes(gzip.compress(atom * 120_000))
     head = b"ply\nformat ascii 1.0\nelement vertex 5000000\nproperty char x\nproperty char y\nend_header\n"
     (folder / "text.ply.gz").write_bytes(gzip.compress(head + b"0 0\n" * 4_000_000))
     with zipfile.ZipFile(folder / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:

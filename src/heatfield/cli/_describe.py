@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._shards import Result, Settings, Shard
+    from ._shards import Result, Settings
 
 _VARIANTS = ("simple", "desc", "joint")
 _POINT_SUFFIXES = ("ply", "las", "laz", "parquet", "csv", "npz", "pcd")
@@ -71,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
     from ._collect import collect
     from ._features import TABLES, write_errors
     from ._shards import load_shard
+    from ._work import plan, run_all
 
     out: Path = options.out
     if out.suffix not in TABLES:
@@ -90,9 +89,9 @@ def run(options: argparse.Namespace) -> int:
     HFSDescriptor(**settings.descriptor).layout()  # complains of wrong blocks and scales
     files, skipped = collect(options.paths)
     parts = out.with_name(out.name + ".parts")
-    shards = _shards(files, settings, parts, options)
+    shards = plan(files, settings, parts, options.shard, options.per_point, out)
     started = time.perf_counter()
-    reading, describing, fresh = _work(shards, workers, options.quiet)
+    reading, describing, fresh = run_all(shards, workers, options.quiet)
     results = [load_shard(shard.path) for shard in shards]
     missing = [shard.files[0] for shard, result in zip(shards, results, strict=True) if result is None]
     if missing:
@@ -145,75 +144,6 @@ def _settings(options: argparse.Namespace) -> Settings:
         "invalid": "drop" if options.drop_invalid else "raise",
     }
     return Settings(descriptor, reading, options.per_point or "")
-
-
-def _shards(files: list[str], settings: Settings, parts: Path, options: argparse.Namespace) -> list[Shard]:
-    from ._shards import Shard
-
-    targets: list[str] = []
-    if options.per_point:
-        folder = options.out.with_name(options.out.stem + "_points")
-        base = os.path.commonpath([os.path.dirname(os.path.abspath(f)) for f in files])
-        targets = [
-            str(folder / f"{os.path.relpath(os.path.abspath(f), base)}.{options.per_point}") for f in files
-        ]
-    return [
-        Shard(
-            number,
-            tuple(files[first : first + options.shard]),
-            settings,
-            str(parts),
-            tuple(targets[first : first + options.shard]),
-        )
-        for number, first in enumerate(range(0, len(files), options.shard))
-    ]
-
-
-def _work(shards: list[Shard], workers: int, quiet: bool) -> tuple[float, float, int]:
-    """Run what is not done yet, with a bar; seconds of reading and of describing, and how many files."""
-    from tqdm import tqdm
-
-    from ._shards import load_shard
-
-    todo = [shard for shard in shards if load_shard(shard.path) is None]
-    total = sum(len(shard.files) for shard in shards)
-    fresh = sum(len(shard.files) for shard in todo)
-    reading = describing = 0.0
-    with tqdm(total=total, initial=total - fresh, unit=" clouds", disable=True if quiet else None) as bar:
-        for shard, (read, described) in _finished(todo, workers):
-            reading += read
-            describing += described
-            bar.update(len(shard.files))
-    return reading, describing, fresh
-
-
-def _finished(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[float, float]]]:
-    """Shards as they are finished, with their seconds."""
-    from ._shards import leave_with_parent, run_shard
-
-    if workers == 1 or len(todo) <= 1:
-        for shard in todo:
-            yield shard, run_shard(shard)
-        return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
-
-    # Spawned, not forked: the libraries that read files keep threads of their own.
-    context = multiprocessing.get_context("spawn")
-    count = min(workers, len(todo))
-    with ProcessPoolExecutor(count, mp_context=context, initializer=leave_with_parent) as pool:
-        futures = {pool.submit(run_shard, shard): shard for shard in todo}
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        except BrokenProcessPool:
-            raise OSError(
-                "a worker process died, perhaps for want of memory; run again with --jobs 1"
-            ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _write(

@@ -82,6 +82,7 @@ class Result:
 def run_shard(shard: Shard) -> tuple[float, float]:
     """Read, describe, store; the seconds spent reading and describing."""
     started = time.perf_counter()
+    path = shard.path  # of the files as they are before they are read
     k = len(shard.files)
     result = Result(np.full((k, 3), -1, np.int64), [np.empty(0)] * k, [("", "")] * k)
     clouds = {}
@@ -113,7 +114,7 @@ def run_shard(shard: Shard) -> tuple[float, float]:
             except (ValueError, OSError) as error:
                 result.problems[i] = ("per-point file", str(error))
     Path(shard.folder).mkdir(parents=True, exist_ok=True)
-    write_atomically(shard.path, _pack(result))
+    write_atomically(path, _pack(result))
     return reading, time.perf_counter() - started - reading
 
 

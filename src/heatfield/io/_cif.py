@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ._atoms import AtomChoice, Atoms
@@ -10,8 +9,6 @@ from ._cloud import Cloud
 from ._source import Source
 from ._text import line_blocks, shown
 
-# A value between quotes ends where a quote is followed by a blank; # starts a comment at a blank.
-_TOKEN = re.compile(r"""'((?:[^']|'(?=\S))*)'(?=\s|$)|"((?:[^"]|"(?=\S))*)"(?=\s|$)|(\S+)""")
 _PREFIX = "_atom_site."
 
 
@@ -96,7 +93,7 @@ def _rows(source: Source, tags: list[str]) -> Iterator[tuple[str, list[str]]]:
                 if len(set(tags)) < len(tags):
                     raise source.error("a column of _atom_site is given twice", f"line {number}")
             if "'" in line or '"' in line or " #" in line:
-                cells = [a or b or c for a, b, c in _TOKEN.findall(line.split(" #")[0])]
+                cells = _quoted_cells(source, line, number)
             else:
                 cells = line.split()
             row += cells
@@ -107,3 +104,29 @@ def _rows(source: Source, tags: list[str]) -> Iterator[tuple[str, list[str]]]:
                 raise source.error(f"{len(row)} values where {len(tags)} are expected", f"line {number}")
     if row or in_text:
         raise source.error("ends inside the atoms", f"line {number}")
+
+
+def _quoted_cells(source: Source, line: str, number: int) -> list[str]:
+    """Values of a line with quotes: one ends where its quote is followed by a blank; # ends the line."""
+    cells = []
+    i = 0
+    while i < len(line):
+        if line[i].isspace():
+            i += 1
+        elif line[i] == "#":
+            break
+        elif line[i] in "'\"":
+            end = line.find(line[i], i + 1)
+            while end >= 0 and end + 1 < len(line) and not line[end + 1].isspace():
+                end = line.find(line[i], end + 1)
+            if end < 0:
+                raise source.error("a quote is not closed", f"line {number}")
+            cells.append(line[i + 1 : end])
+            i = end + 1
+        else:
+            end = i
+            while end < len(line) and not line[end].isspace():
+                end += 1
+            cells.append(line[i:end])
+            i = end
+    return cells

@@ -67,7 +67,7 @@ def _by_lines(head: bytes) -> str | None:
         return "pcd"
     if re.match(rb"(ST)?C?N?4?n?OFF\b", first):
         return "off"
-    if re.match(rb"solid\b", first, re.I) and re.search(rb"^\s*facet\b", head, re.M | re.I):
+    if re.match(rb"solid\b", first, re.I) and re.search(rb"^[ \t]*facet\b", head, re.M | re.I):
         return "stl"
     if re.search(rb"^data_", head, re.M) and re.search(rb"^(loop_|_\w+\.\w+)", head, re.M):
         return "cif"
