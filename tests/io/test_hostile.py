@@ -63,6 +63,18 @@ def _las_bomb(name: str, count: int) -> bytes:
     return bytes(data)
 
 
+def _laz_layers(chunks: int) -> bytes:
+    """Layer sizes of gigabytes, with a chunk table that owns up to them or not."""
+    data = bytearray(SAMPLES["a.laz"][0])
+    (start,) = struct.unpack_from("<I", data, 96)
+    (width,) = struct.unpack_from("<H", data, 105)
+    (table,) = struct.unpack_from("<q", data, start)
+    data[table + 4 : table + 8] = struct.pack("<I", chunks)
+    sizes = start + 8 + width + 4
+    data[sizes : sizes + 8] = struct.pack("<II", 2**32 - 1, 2**32 - 1)
+    return bytes(data)
+
+
 def _npy_header(text: str) -> bytes:
     body = text.encode().ljust(118) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(body)) + body
@@ -83,6 +95,8 @@ BOMBS = {
     + b"\0\0\0\0",
     "a.las": _las_bomb("a.las", 10**12),
     "a.laz": _las_bomb("a.laz", 10**12),
+    "layers.laz": _laz_layers(1),
+    "hidden.laz": _laz_layers(0),
     "less.laz": _las_bomb("a.laz", 400_000),
     "a.npy": _npy_header("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 3), }"),
     "wrap.npy": _npy_header(f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({2**62}, 4), }}"),

@@ -10,25 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._cloud import Cloud
+from ._laz_check import check_compression
 from ._need import need
 from ._source import Source
 
 _AT_ONCE = 500_000
-_MOST_EXTRA = 2048
 _COUNT_14 = 247  # where version 1.4 keeps its 64-bit count
 _WIDTH = (20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67)  # bytes of a record by point format
-# Layers of a compressed chunk beyond the coordinates' nine, by point format (LAZ 1.4).
-_MORE_LAYERS = {6: 0, 7: 1, 8: 2, 9: 1, 10: 3}
 
 
 def read_las(source: Source) -> Cloud:
     """Coordinates as laspy scales them, to the last digit, and all other dimensions as columns."""
-    count, width, start, point_format, packed = _check_header(source)
+    count, width, start, packed = _check_header(source)
     laspy = need("laspy", "LAS and LAZ files")
     if packed:
         need("lazrs", "LAZ files")
         source.check_allowance(count * width, f"a file of {count} points", "header")
-        _check_chunks(source, count, width, start, point_format)
+        check_compression(source, count, width, start)
     try:
         # One thread: the parallel decoder allocates what a damaged chunk table claims.
         backend = laspy.LazBackend.Lazrs if packed else None
@@ -75,8 +73,8 @@ def _first_line(error: BaseException) -> str:
     return lines[0][:200] if lines else type(error).__name__
 
 
-def _check_header(source: Source) -> tuple[int, int, int, int, bool]:
-    """Count, bytes a point, start of the points, point format, and whether they are compressed."""
+def _check_header(source: Source) -> tuple[int, int, int, bool]:
+    """Count, bytes a point, start of the points, and whether they are compressed."""
     data = source.data
     if len(data) < 227:
         raise source.error("ends inside the header, which takes 227 bytes or more", f"byte {len(data)}")
@@ -106,58 +104,4 @@ def _check_header(source: Source) -> tuple[int, int, int, int, bool]:
     scales = struct.unpack_from("<6d", data, 131)
     if not np.isfinite(scales).all():
         raise source.error("scales and offsets must be finite", "byte 131")
-    return count, width, start, point_format, packed
-
-
-def _check_chunks(source: Source, count: int, width: int, start: int, point_format: int) -> None:
-    """Sizes inside the compressed part, which lazrs would allocate unseen."""
-    data = source.data
-    # The decoder keeps some 12 kB of statistics for every extra byte of a point.
-    if width - _WIDTH[point_format] > _MOST_EXTRA or _item_bytes(source, start) != width:
-        raise source.error(
-            f"gives {width} bytes to a point, which its compression does not agree with", "byte 105"
-        )
-    if count == 0:
-        return
-    source.check_count(1, 8, start, "chunk table", "header")
-    (table,) = struct.unpack_from("<q", data, start)
-    if table == -1:
-        (table,) = struct.unpack_from("<q", data, len(data) - 8)
-    if not start + 8 <= table <= len(data) - 8:
-        raise source.error(f"says its chunk table is at byte {table}, outside of the file", f"byte {start}")
-    _, chunks = struct.unpack_from("<II", data, table)
-    if chunks > count:
-        raise source.error(f"claims {chunks} chunks for {count} points", f"byte {table + 4}")
-    if point_format < 6:
-        return
-    # Each chunk: one plain point, its number of points, then the sizes of its layers.
-    layers = 9 + _MORE_LAYERS[point_format] + width - _WIDTH[point_format]
-    position = start + 8
-    for _ in range(chunks):
-        sizes_at = position + width + 4
-        if sizes_at + 4 * layers > table:
-            raise source.error("a compressed chunk runs past its table", f"byte {position}")
-        sizes = struct.unpack_from(f"<{layers}I", data, sizes_at)
-        position = sizes_at + 4 * layers + sum(sizes)
-        if position > table:
-            raise source.error(
-                f"a compressed chunk claims {sum(sizes)} bytes, past its table", f"byte {sizes_at}"
-            )
-
-
-def _item_bytes(source: Source, start: int) -> int:
-    """Bytes of a point as the record "laszip encoded" lists its items."""
-    data = source.data
-    (position, vlrs) = struct.unpack_from("<H", data, 94)[0], struct.unpack_from("<I", data, 100)[0]
-    for _ in range(vlrs):
-        if position + 54 > start:
-            break
-        number, length = struct.unpack_from("<HH", data, position + 18)
-        body = position + 54
-        if data[position + 2 : position + 16] == b"laszip encoded" and number == 22204 and body + 34 <= start:
-            (items,) = struct.unpack_from("<H", data, body + 32)
-            if body + 34 + 6 * items > start:
-                break
-            return sum(struct.unpack_from("<HHH", data, body + 34 + 6 * i)[1] for i in range(items))
-        position = body + length
-    raise source.error("is compressed but does not say how (no record 'laszip encoded')", "header")
+    return count, width, start, packed
