@@ -20,6 +20,7 @@ def write_per_point(cloud: Cloud, target: str, descriptor: dict[str, Any]) -> No
     In LAS they are extra dimensions, in PLY vertex properties. Columns of the source stay where the
     format can hold them.
     """
+    own = "exact" if descriptor["variant"] == "joint" else "difference"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HeatFieldWarning)  # a cloud without scales has NaN signatures
         s = signatures(
@@ -27,7 +28,7 @@ def write_per_point(cloud: Cloud, target: str, descriptor: dict[str, Any]) -> No
             n_scales=descriptor["n_scales"],
             c_min=descriptor["c_min"],
             c_max=descriptor["c_max"],
-            transition=descriptor["transition"] or "difference",
+            transition=descriptor["transition"] or own,
         )
     made: dict[str, NDArray[Any]] = {}
     for name in ("density", "dimension", "transition"):

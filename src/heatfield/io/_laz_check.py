@@ -7,8 +7,10 @@ at the start of every chunk of point formats 6 to 10.
 
 from __future__ import annotations
 
+import io
 import struct
 
+from ._need import need
 from ._source import Source
 
 _MOST_EXTRA = 2048
@@ -21,7 +23,7 @@ _BYTES = (0, 14)
 
 def check_compression(source: Source, count: int, width: int, start: int) -> None:
     """Compare every size with the bytes that are there; ``start`` is where the points begin."""
-    chunk_size, items = _items(source, start)
+    chunk_size, items, record = _items(source, start)
     for kind, size in items:
         if (
             _SIZES.get(kind, size) != size
@@ -36,14 +38,34 @@ def check_compression(source: Source, count: int, width: int, start: int) -> Non
     if count == 0:
         return
     table, chunks = _table(source, start)
-    expected = chunks if chunk_size == _VARIABLE else -(-count // chunk_size) if chunk_size else 0
-    if not 0 < chunks <= count or chunks != expected:
+    if not 0 < chunks <= count + 1:
+        raise source.error(f"claims {chunks} chunks for {count} points", f"byte {table + 4}")
+    if chunk_size == _VARIABLE:
+        chunks = _filled_chunks(source, count, start, record, table)
+    elif chunk_size == 0 or chunks != -(-count // chunk_size):
         raise source.error(f"claims {chunks} chunks of {chunk_size} for {count} points", f"byte {table + 4}")
     if all(kind not in _LAYERS for kind, _ in items):
         return
     if any(kind not in _LAYERS for kind, _ in items):
         raise source.error("mixes items with and without layers", "record 'laszip encoded'")
     _walk(source, chunks, width, sum(_LAYERS[kind] or size for kind, size in items), start + 8, table)
+
+
+def _filled_chunks(source: Source, count: int, start: int, record: bytes, table: int) -> int:
+    """How many chunks of their own sizes (COPC) hold points; empty ones may follow."""
+    lazrs = need("lazrs", "LAZ files")
+    stream = io.BytesIO(source.data)
+    stream.seek(start)
+    try:
+        sizes = [points for points, _ in lazrs.read_chunk_table(stream, lazrs.LazVlr(record))]
+    except BaseException as error:  # some damage is a Rust panic, which is no Exception
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        raise source.error("the chunk table is damaged", f"byte {table}") from None
+    filled = sum(points > 0 for points in sizes)
+    if sum(sizes) != count or 0 in sizes[:filled]:
+        raise source.error(f"its chunks hold {sum(sizes)} points, its header says {count}", f"byte {table}")
+    return filled
 
 
 def _walk(source: Source, chunks: int, width: int, layers: int, position: int, table: int) -> None:
@@ -70,8 +92,8 @@ def _table(source: Source, start: int) -> tuple[int, int]:
     return table, struct.unpack_from("<II", data, table)[1]
 
 
-def _items(source: Source, start: int) -> tuple[int, list[tuple[int, int]]]:
-    """Chunk size, and type and bytes of each item, from the record "laszip encoded"."""
+def _items(source: Source, start: int) -> tuple[int, list[tuple[int, int]], bytes]:
+    """Chunk size, type and bytes of each item, and the whole record "laszip encoded"."""
     data = source.data
     position, vlrs = struct.unpack_from("<H", data, 94)[0], struct.unpack_from("<I", data, 100)[0]
     found = []
@@ -88,7 +110,8 @@ def _items(source: Source, start: int) -> tuple[int, list[tuple[int, int]]]:
             if 34 + 6 * items > length:
                 break
             entries = [struct.unpack_from("<HHH", data, body + 34 + 6 * i)[:2] for i in range(items)]
-            found.append((chunk_size, [(int(a), int(b)) for a, b in entries]))
+            record = data[body : body + length]
+            found.append((chunk_size, [(int(a), int(b)) for a, b in entries], record))
         position = body + length
     if len(found) != 1:
         raise source.error("is compressed but does not say how (one record 'laszip encoded')", "header")
