@@ -204,3 +204,18 @@ def test_the_error_names_file_and_place_and_survives_pickling(put):
     assert str(error) == f"{path}: line 2: 2 columns where 3 are expected"
     assert isinstance(error, OSError)
     assert isinstance(error, ValueError)
+
+
+def test_without_the_extra_libraries(put, monkeypatch):
+    """What needs none is read; what needs one says how to get it."""
+    import sys
+
+    for library in ("laspy", "lazrs", "pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, library, None)
+    for name in ("little.ply", "text.pcd", "a.swc", "a.pdb", "a.csv", "a.npz", "a.obj"):
+        assert len(hf.read_points(put(name, SAMPLES[name][0]))) > 0
+    for name in ("a.las", "a.laz", "a.parquet"):
+        with pytest.raises(hf.ReadError, match=r"pip install 'heatfield\[io\]'"):
+            hf.read_points(put(name, SAMPLES[name][0]))
+    with pytest.raises(ImportError, match=r"heatfield\[io\]"):
+        hf.write_points(put("b.las", b"").with_name("c.las"), POINTS)
