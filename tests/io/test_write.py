@@ -102,7 +102,11 @@ def test_pts_knows_four_columns(tmp_path):
         ("a.ply", {"a": np.arange(2)}, "must have shape"),
         ("a.ply", {"x": np.arange(3)}, "that is a coordinate"),
         ("a.ply", {"two words": np.arange(3.0)}, "one word"),
-        ("a.ply", {"n": np.arange(3)}, "no type for column 'n' of int64"),
+        (
+            "a.ply",
+            {"n": np.array([0, 1, 2**40])},
+            "no 64-bit integers, and column 'n' holds 0 to 1099511627776",
+        ),
         ("a.las", {"intensity": np.array([1.5, 2, 3])}, "'intensity' a meaning"),
         ("a.las", {"s": np.array(["a", "b", "c"])}, "cannot hold column 's'"),
         ("a.xyz", {"s": np.array(["a b", "b", "c"])}, "'a b' cannot be written"),
@@ -121,3 +125,10 @@ def test_the_same_points_give_the_same_bytes(tmp_path):
         first = path.read_bytes()
         hf.write_points(path, np.eye(3), {"a": np.arange(3, dtype="i4")})
         assert path.read_bytes() == first, path.name
+
+
+def test_ply_narrows_integers_that_fit(tmp_path):
+    hf.write_points(tmp_path / "a.ply", np.eye(3), {"a": np.arange(3), "b": np.array([0, 1, 2**32 - 1])})
+    columns = hf.read_points(tmp_path / "a.ply", columns=True)[1]
+    assert (columns["a"].dtype, columns["b"].dtype) == (np.int32, np.uint32)
+    assert columns["b"].tolist() == [0, 1, 2**32 - 1]

@@ -43,15 +43,15 @@ def write_per_point(cloud: Cloud, target: str, descriptor: dict[str, Any]) -> No
 
 
 def _holdable(columns: dict[str, NDArray[Any]], suffix: str) -> dict[str, NDArray[Any]]:
-    """The columns that the format can hold, integers narrowed where PLY has none so wide."""
+    """The columns that the format can hold, integers as floats where PLY has none so wide."""
     if suffix not in (".ply", ".las", ".laz"):
         return columns
     kept = {}
     for name, column in columns.items():
         if column.dtype.kind not in "fiub" or not name.isascii() or " " in name or len(name) > 31:
             continue
-        if suffix == ".ply" and column.dtype.kind in "iu" and column.dtype.itemsize == 8:
-            small = not len(column) or (column.min() >= -(2**31) and column.max() < 2**31)
-            column = column.astype(np.int32 if small else np.float64)
+        wide = suffix == ".ply" and column.dtype.kind in "iu" and column.dtype.itemsize == 8 and len(column)
+        if wide and (column.min() < -(2**31) or column.max() >= 2**31):
+            column = column.astype(np.float64)
         kept[name] = column
     return kept
