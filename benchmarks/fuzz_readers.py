@@ -21,7 +21,7 @@ with atheris.instrument_imports(include=["heatfield.io"], exclude=["heatfield.io
     import heatfield.io as hio
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "io"))
-from file_samples import SAMPLES  # noqa: E402
+from file_samples import SAMPLES
 
 TARGET = Path(tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)) / "fuzzed"
 

@@ -12,7 +12,7 @@ from heatfield.io._las_write import las_bytes
 from heatfield.io._numpy import npy_bytes, npz_bytes
 from heatfield.io._parquet import parquet_bytes
 from heatfield.io._pcd import pcd_bytes
-from heatfield.io._ply import ply_bytes
+from heatfield.io._ply_write import ply_bytes
 
 POINTS = np.round(np.random.default_rng(7).normal(size=(9, 3)) * 10, 3)
 COLUMNS = {"charge": np.arange(9, dtype=np.int32) - 4, "weight": np.linspace(0, 1, 9)}

@@ -18,7 +18,7 @@ from ._las_write import las_bytes
 from ._numpy import npy_bytes, npz_bytes
 from ._parquet import parquet_bytes
 from ._pcd import pcd_bytes
-from ._ply import ply_bytes
+from ._ply_write import ply_bytes
 from ._table_write import table_bytes
 
 WRITABLE = (
