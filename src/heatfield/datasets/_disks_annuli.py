@@ -14,7 +14,7 @@ from ._random import poisson, stream, uniform
 
 # radius, background and objects of each form: chosen so that the counts are near the published 874 to 2,717.
 _FORMS: dict[str, tuple[tuple[float, float], tuple[float, float], float]] = {
-    "pairs": ((0.15, 0.24), (750.0, 1500.0), 3600.0),
+    "pairs": ((0.10, 0.23), (750.0, 1500.0), 3600.0),
     "annuli": ((0.08, 0.16), (650.0, 1300.0), 3120.0),
     "balanced": ((0.10, 0.18), (500.0, 1000.0), 2400.0),
 }
@@ -23,7 +23,7 @@ _PAIRS = ((1, 0), (0, 1), (2, 0), (1, 1), (0, 2))  # disks, annuli
 
 def make_disks_annuli(
     n_per_class: int = 1000,
-    form: str = "annuli",
+    form: str = "pairs",
     *,
     radius: Sequence[float] | None = None,
     inner: Sequence[float] = (0.4, 0.6),
@@ -42,10 +42,10 @@ def make_disks_annuli(
     Parameters
     ----------
     n_per_class : int
-    form : {"annuli", "balanced", "pairs"}
-        "annuli": class c has c + 1 annuli and 1 to 5 disks (the number of points leaks some of the
-        label). "balanced": c + 1 annuli and 4 - c disks. "pairs": one disk; one annulus; two disks;
-        one of each; two annuli.
+    form : {"pairs", "annuli", "balanced"}
+        "pairs": one disk; one annulus; two disks; one of each; two annuli. Its counts and difficulty
+        come nearest to the published ones. "annuli": class c has c + 1 annuli and 1 to 5 disks (the
+        number of points leaks some of the label). "balanced": c + 1 annuli and 4 - c disks.
     radius, inner : (low, high)
         Outer radius, and inner radius as a share of it, uniform between the two.
     background : (low, high)
