@@ -19,14 +19,21 @@ _HOME = {
     "HFSDescriptor": "_descriptor",
     "HFSClassifier": "_classifier",
     "HeatFieldWarning": "_check",
+    "Cloud": "io",
+    "ReadError": "io",
+    "read_cloud": "io",
+    "read_points": "io",
+    "write_points": "io",
 }
-_MODULES = ("datasets", "plot")
+_MODULES = ("datasets", "io", "plot", "sampling")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 if TYPE_CHECKING:
     from . import datasets as datasets
+    from . import io as io
     from . import plot as plot
+    from . import sampling as sampling
     from ._check import HeatFieldWarning as HeatFieldWarning
     from ._classifier import HFSClassifier as HFSClassifier
     from ._descriptor import HFSDescriptor as HFSDescriptor
@@ -35,6 +42,11 @@ if TYPE_CHECKING:
     from ._scales import scale_schedule as scale_schedule
     from ._signatures import Signatures as Signatures
     from ._signatures import signatures as signatures
+    from .io import Cloud as Cloud
+    from .io import ReadError as ReadError
+    from .io import read_cloud as read_cloud
+    from .io import read_points as read_points
+    from .io import write_points as write_points
 
 
 def __getattr__(name: str) -> Any:

@@ -6,19 +6,31 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from heatfield import __version__
 
 # verb: (module, what it does). A module offers add_arguments(parser) and run(options) -> exit code.
 VERBS = {
+    "describe": ("._describe", "turn files into a table of features, one row a cloud"),
+    "info": ("._info", "say what is in a file, and what describing it would cost"),
     "demo": ("._demo", "describe and classify built-in data, and draw two pictures"),
 }
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one sentence with the way out."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is; exit code 2."""
+        print(f"{self.prog}: {message}; see '{self.prog} --help'", file=sys.stderr)
+        raise SystemExit(2)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the command ``heatfield``."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="heatfield", description="Heat Field Signatures: multiscale geometry of point clouds."
     )
     parser.add_argument("--version", action="version", version=f"heatfield {__version__}")

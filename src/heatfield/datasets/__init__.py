@@ -1,8 +1,42 @@
-"""Point clouds to try things on."""
+"""Point clouds to try things on: made, or read from the benchmarks' own files."""
 
+from ._allen import ALLEN_STRUCTURES, load_allen
+from ._atlas1 import load_atlas1
+from ._dataset import Dataset
+from ._disks_annuli import make_disks_annuli
+from ._folder import load_folder
+from ._for_species20k import FOR_SPECIES, load_for_species20k
+from ._intra import load_intra
 from ._manifolds import Manifold, sample_manifold
 from ._mixed_shape import PARTS as MIXED_SHAPE_PARTS
 from ._mixed_shape import make_mixed_shape
+from ._neuromorpho import NEUROMORPHO_CLASSES, load_neuromorpho
 from ._orbit5k import make_orbit5k
+from ._processes import PROCESS_CLASSES, make_processes
+from ._scop import load_scop
+from ._splits import content_hash, make_folds, make_splits
 
-__all__ = ["MIXED_SHAPE_PARTS", "Manifold", "make_mixed_shape", "make_orbit5k", "sample_manifold"]
+__all__ = [
+    "ALLEN_STRUCTURES",
+    "FOR_SPECIES",
+    "MIXED_SHAPE_PARTS",
+    "NEUROMORPHO_CLASSES",
+    "PROCESS_CLASSES",
+    "Dataset",
+    "Manifold",
+    "content_hash",
+    "load_allen",
+    "load_atlas1",
+    "load_folder",
+    "load_for_species20k",
+    "load_intra",
+    "load_neuromorpho",
+    "load_scop",
+    "make_disks_annuli",
+    "make_folds",
+    "make_mixed_shape",
+    "make_orbit5k",
+    "make_processes",
+    "make_splits",
+    "sample_manifold",
+]

@@ -1,0 +1,58 @@
+"""Which files are meant: files, folders and patterns on the command line."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..io import SUFFIXES
+
+
+def collect(paths: Iterable[str]) -> tuple[list[str], int]:
+    """The files, sorted and each once, and how many files of other kinds were passed over.
+
+    A file is taken as it is. A folder is searched to the bottom (links to folders are not followed)
+    for names that end in a known suffix; hidden ones are left alone. A pattern that the shell did
+    not expand (``"scans/**/*.laz"``) is expanded here.
+    """
+    found: set[str] = set()
+    skipped = 0
+    for path in paths:
+        if os.path.isdir(path):
+            inside, others = _walk(path)
+            found |= inside
+            skipped += others
+        elif os.path.lexists(path):
+            found.add(os.path.normpath(path))
+        elif glob.has_magic(path):
+            matches = [m for m in glob.glob(path, recursive=True) if not os.path.isdir(m)]
+            if not matches:
+                raise ValueError(f"no file matches {path!r}; put patterns in quotes and check the folder")
+            found |= {os.path.normpath(m) for m in matches}
+        else:
+            raise ValueError(f"there is no file or folder {path!r}; check the spelling")
+    if not found:
+        raise ValueError(
+            f"no point files in {', '.join(map(repr, paths))}; "
+            f"names end in {' '.join(SUFFIXES)} (or .gz after it)"
+        )
+    return sorted(found), skipped
+
+
+def _walk(folder: str) -> tuple[set[str], int]:
+    found, skipped = set(), 0
+    for place, folders, files in os.walk(folder):
+        folders[:] = [f for f in folders if not f.startswith(".")]
+        for name in files:
+            suffixes = [s.lower() for s in Path(name).suffixes]
+            if suffixes[-1:] == [".gz"]:
+                suffixes.pop()
+            if name.startswith("."):
+                continue
+            if suffixes and suffixes[-1] in SUFFIXES:
+                found.add(os.path.normpath(os.path.join(place, name)))
+            else:
+                skipped += 1
+    return found, skipped

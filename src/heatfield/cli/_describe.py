@@ -1,0 +1,178 @@
+"""``heatfield describe``: files in, a table of features out; stopped at any time, it goes on where it was."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._shards import Result, Settings
+
+_VARIANTS = ("simple", "desc", "joint")
+_POINT_SUFFIXES = ("ply", "las", "laz", "parquet", "csv", "npz", "pcd")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, or patterns in quotes")
+    parser.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="FILE", help="the table: .parquet, .csv or .npz"
+    )
+    parser.add_argument(
+        "--variant", choices=_VARIANTS, default="desc", help="which descriptor (default desc)"
+    )
+    parser.add_argument(
+        "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
+    )
+    parser.add_argument(
+        "--c-min", type=float, default=0.05, metavar="C", help="finest time over r_nn² (default 0.05)"
+    )
+    parser.add_argument(
+        "--c-max", type=float, default=0.25, metavar="C", help="coarsest time over diam² (default 0.25)"
+    )
+    parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
+    parser.add_argument("--blocks", metavar="A,B", help="only these blocks, such as global,hds,dimension")
+    parser.add_argument("--budget", type=int, metavar="M", help="at most M points a cloud (default: all)")
+    parser.add_argument(
+        "--sampling", choices=("auto", "random", "farthest", "voxel"), default="auto",
+        help="how to choose them; auto: by length on skeletons, by area on meshes, else at random",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the sampling, mixed with each file's name"
+    )
+    parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
+    parser.add_argument("--chain", help="of molecules: one chain")
+    parser.add_argument("--soma", choices=("keep", "drop"), default="keep", help="of neurons: the cell body")
+    parser.add_argument(
+        "--drop-invalid", action="store_true", help="leave out points that are NaN or infinite"
+    )
+    parser.add_argument(
+        "--per-point", choices=_POINT_SUFFIXES, metavar="FORMAT",
+        help=f"also write signatures at every point, one file a cloud: {', '.join(_POINT_SUFFIXES)}",
+    )  # fmt: skip
+    parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
+    parser.add_argument(
+        "--shard", type=int, default=32, metavar="K", help="files that are finished together (default 32)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0: all described. 1: some files could not be, see the .errors.csv. 2: nothing could start."""
+    from .._check import check_count, check_range, thread_count
+    from .._descriptor import HFSDescriptor
+    from ..io import need
+    from ._collect import collect
+    from ._features import TABLES, write_errors
+    from ._shards import load_shard
+    from ._work import plan, run_all
+
+    out: Path = options.out
+    if out.suffix not in TABLES:
+        raise ValueError(f"--out must end in {', '.join(TABLES)}, got {str(out)!r}")
+    if out.suffix == ".parquet":
+        need("pyarrow", "Parquet tables")  # before the work, not after it
+    if out.is_dir() or not out.parent.is_dir():
+        raise ValueError(
+            f"cannot write {str(out)!r}: " + ("it is a folder" if out.is_dir() else "no such folder")
+        )
+    check_range(options.c_min, options.c_max)
+    check_count(options.shard, "--shard", 1)
+    if options.budget is not None:
+        check_count(options.budget, "--budget", 1)
+    workers = thread_count(options.jobs)
+    settings = _settings(options)
+    HFSDescriptor(**settings.descriptor).layout()  # complains of wrong blocks and scales
+    files, skipped = collect(options.paths)
+    parts = out.with_name(out.name + ".parts")
+    shards = plan(files, settings, parts, options.shard, options.per_point, out)
+    started = time.perf_counter()
+    reading, describing, fresh = run_all(shards, workers, options.quiet)
+    results = [load_shard(shard.path) for shard in shards]
+    missing = [shard.files[0] for shard, result in zip(shards, results, strict=True) if result is None]
+    if missing:
+        raise ValueError(
+            f"files changed while they were described, {missing[0]!r} among others; run the command again"
+        )
+    errors, empty = _write(out, files, [r for r in results if r is not None], settings)
+    path = write_errors(out, errors)
+    shutil.rmtree(parts, ignore_errors=True)
+    seconds = time.perf_counter() - started
+    if not options.quiet:
+        work = reading + describing
+        print(
+            f"{len(files) - len(errors)} of {len(files)} clouds -> {out}"
+            + (f"; {skipped} files of other kinds passed over" if skipped else "")
+            + (f"; {len(files) - fresh} were done before" if fresh < len(files) else "")
+        )
+        print(
+            f"{seconds:.1f} s, {fresh / seconds:.1f} clouds a second, "
+            f"{workers} process{'es' * (workers > 1)}"
+            + (f", {100 * reading / work:.0f} % of the work was reading" if work else "")
+        )
+        if empty:
+            print(f"{empty} clouds have fewer than two distinct points: their features are empty (NaN)")
+    if errors:
+        print(f"heatfield describe: {len(errors)} of {len(files)} files failed, see {path}", file=sys.stderr)
+    return 1 if errors else 0
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    from ._shards import Settings
+
+    blocks = [b.strip() for b in options.blocks.split(",")] if options.blocks else None
+    atoms = options.atoms.split(",") if "," in options.atoms else options.atoms
+    descriptor = {
+        "variant": options.variant,
+        "n_scales": options.scales,
+        "c_min": options.c_min,
+        "c_max": options.c_max,
+        "transition": options.transition,
+        "blocks": blocks,
+    }
+    reading = {
+        "budget": options.budget,
+        "sampling": options.sampling,
+        "seed": options.seed,
+        "atoms": atoms,
+        "chain": options.chain,
+        "soma": options.soma,
+        "invalid": "drop" if options.drop_invalid else "raise",
+    }
+    return Settings(descriptor, reading, options.per_point or "")
+
+
+def _write(
+    out: Path, files: list[str], results: list[Result], settings: Settings
+) -> tuple[list[tuple[str, str, str]], int]:
+    """The table and the list of failures. The first file that was read sets the dimension of the table."""
+    import numpy as np
+
+    from .._descriptor import HFSDescriptor
+    from ._features import write_features
+
+    counts = np.concatenate([result.counts for result in results])
+    rows = [row for result in results for row in result.features]
+    problems = [problem for result in results for problem in result.problems]
+    dims = next((int(n) for n in counts[:, 2] if n >= 0), 3)
+    errors, good = [], []
+    for i, file in enumerate(files):
+        place, problem = problems[i]
+        if not problem and counts[i, 2] != dims:
+            place, problem = (
+                "",
+                f"its points have {counts[i, 2]} coordinates where the first file's have {dims}",
+            )
+        if problem:
+            errors.append((file, place, problem))
+        else:
+            good.append(i)
+    names = HFSDescriptor(**settings.descriptor, n_dims=dims).get_feature_names_out().tolist()
+    features = np.array([rows[i] for i in good]).reshape(len(good), len(names))
+    metadata = {**settings.describe(), "n_dims": dims}
+    write_features(out, [files[i] for i in good], counts[good], names, features, metadata)
+    return errors, int(np.isnan(features).all(axis=1).sum()) if names else 0

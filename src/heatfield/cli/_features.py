@@ -1,0 +1,90 @@
+"""The table of features: one row a cloud, with its configuration inside."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..io import need, write_atomically
+
+TABLES = (".parquet", ".csv", ".npz")
+
+
+def write_features(
+    target: Path,
+    files: Sequence[str],
+    counts: NDArray[np.int64],
+    names: Sequence[str],
+    features: NDArray[np.float64],
+    metadata: dict[str, Any],
+) -> None:
+    """Columns ``file, points_in_file, points`` and the features, whole or not at all.
+
+    The metadata goes into the schema of a Parquet file, into the array ``metadata`` of an NPZ, and
+    for CSV, which has no place for it, into a file beside it.
+    """
+    text = json.dumps(metadata, sort_keys=True)
+    if target.suffix == ".parquet":
+        write_atomically(target, _parquet(files, counts, names, features, text))
+    elif target.suffix == ".npz":
+        buffer = io.BytesIO()
+        np.savez_compressed(
+            buffer,
+            files=np.array(files, dtype=str),
+            points_in_file=counts[:, 0],
+            points=counts[:, 1],
+            features=features,
+            names=np.array(names, dtype=str),
+            metadata=np.array(text),
+        )
+        write_atomically(target, buffer.getvalue())
+    else:
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["file", "points_in_file", "points", *names])
+        for file, (in_file, used, _), row in zip(files, counts.tolist(), features.tolist(), strict=True):
+            writer.writerow([file, in_file, used, *("" if v != v else repr(v) for v in row)])
+        write_atomically(target, out.getvalue().encode("utf-8", "surrogateescape"))
+        write_atomically(target.with_suffix(".meta.json"), (text + "\n").encode())
+
+
+def _parquet(
+    files: Sequence[str],
+    counts: NDArray[np.int64],
+    names: Sequence[str],
+    features: NDArray[np.float64],
+    text: str,
+) -> bytes:
+    pa, pq = need("pyarrow", "Parquet tables"), need("pyarrow.parquet", "Parquet tables")
+    printable = [f.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for f in files]
+    columns = {
+        "file": pa.array(printable, pa.string()),
+        "points_in_file": pa.array(counts[:, 0]),
+        "points": pa.array(counts[:, 1]),
+    }
+    for c, name in enumerate(names):
+        columns[name] = pa.array(np.ascontiguousarray(features[:, c]))
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns).replace_schema_metadata({"heatfield": text}), buffer)
+    return buffer.getvalue()
+
+
+def write_errors(target: Path, rows: Sequence[tuple[str, str, str]]) -> Path:
+    """``features.errors.csv`` beside the table: file, place, problem. Removed where nothing failed."""
+    path = target.with_suffix(".errors.csv")
+    if not rows:
+        path.unlink(missing_ok=True)
+        return path
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["file", "place", "problem"])
+    writer.writerows(rows)
+    write_atomically(path, out.getvalue().encode("utf-8", "surrogateescape"))
+    return path

@@ -1,0 +1,154 @@
+"""Work cut into shards that are finished one by one, so that stopping loses little and changes nothing.
+
+A shard's result lies in a file whose name carries a hash of all that it depends on: the
+library and its schema, every option, and name, size and time of its files. What is found under
+the right name is right, and is not computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import multiprocessing
+import os
+import threading
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import __version__
+from .._check import HeatFieldWarning, as_points
+from .._descriptor import HFSDescriptor
+from .._layout import SCHEMA
+from ..io import ReadError, read_cloud, write_atomically
+from ._per_point import write_per_point
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that the result depends on, besides the files."""
+
+    descriptor: dict[str, Any]  # arguments of HFSDescriptor
+    reading: dict[str, Any]  # arguments of read_cloud
+    per_point: str = ""  # suffix of per-point files, "" for none
+    schema: int = SCHEMA
+    version: str = __version__
+
+    def describe(self) -> dict[str, Any]:
+        """As it is written into the result."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Some files, and where their result goes."""
+
+    number: int
+    files: tuple[str, ...]
+    settings: Settings
+    folder: str
+    point_targets: tuple[str, ...]  # per-point files, one a file, or none
+
+    @property
+    def path(self) -> Path:
+        """The result: its name says what it depends on."""
+        stamps = []
+        for file in self.files:
+            try:
+                status = os.stat(file)
+                stamps.append([file, status.st_size, status.st_mtime_ns])
+            except (OSError, ValueError):
+                stamps.append([file, -1, -1])
+        text = json.dumps([self.settings.describe(), stamps, self.point_targets], sort_keys=True)
+        return Path(self.folder) / f"{self.number:06d}-{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
+
+
+@dataclass
+class Result:
+    """Rows of one shard: features where a file could be described, a reason where not."""
+
+    counts: NDArray[np.int64]  # (k, 3): points in the file, points described, dimension; -1 where unreadable
+    features: list[NDArray[np.float64]]  # one a file, empty where unreadable
+    problems: list[tuple[str, str]]  # place and problem, ("", "") where fine
+    seconds: tuple[float, float] = (0.0, 0.0)  # reading, describing; not stored
+
+
+def run_shard(shard: Shard) -> tuple[float, float]:
+    """Read, describe, store; the seconds spent reading and describing."""
+    started = time.perf_counter()
+    path = shard.path  # of the files as they are before they are read
+    k = len(shard.files)
+    result = Result(np.full((k, 3), -1, np.int64), [np.empty(0)] * k, [("", "")] * k)
+    clouds = {}
+    for i, file in enumerate(shard.files):
+        try:
+            cloud = read_cloud(file, **shard.settings.reading)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", HeatFieldWarning)
+                as_points(cloud.points)
+            clouds[i] = cloud
+            in_file = cloud.notes.get("points_in_file", len(cloud.points))
+            result.counts[i] = in_file, len(cloud.points), cloud.points.shape[1]
+        except ReadError as error:
+            result.problems[i] = (error.place, error.problem)
+        except (ValueError, MemoryError) as error:
+            result.problems[i] = ("", str(error) or type(error).__name__)
+    reading = time.perf_counter() - started
+    for n in sorted({cloud.points.shape[1] for cloud in clouds.values()}):
+        rows = [i for i, cloud in clouds.items() if cloud.points.shape[1] == n]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HeatFieldWarning)  # rows of NaN are counted at the end
+            table = HFSDescriptor(**shard.settings.descriptor).fit_transform([clouds[i].points for i in rows])
+        for i, row in zip(rows, table, strict=True):
+            result.features[i] = row
+    if shard.settings.per_point:
+        for i, cloud in clouds.items():
+            try:
+                write_per_point(cloud, shard.point_targets[i], shard.settings.descriptor)
+            except (ValueError, OSError) as error:
+                result.problems[i] = ("per-point file", str(error))
+    Path(shard.folder).mkdir(parents=True, exist_ok=True)
+    write_atomically(path, _pack(result))
+    return reading, time.perf_counter() - started - reading
+
+
+def leave_with_parent() -> None:
+    """In a worker: end at once when the command that started it is killed, rather than wait for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def load_shard(path: Path) -> Result | None:
+    """A stored result; None where there is none, or where the disk gave out while it was written."""
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            splits = np.cumsum(data["widths"])[:-1]
+            problems = [(str(a), str(b)) for a, b in data["problems"]]
+            return Result(data["counts"], np.split(data["values"], splits), problems)
+    except (OSError, ValueError, KeyError, EOFError):
+        return None
+
+
+def _pack(result: Result) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(
+        buffer,
+        counts=result.counts,
+        widths=np.array([len(row) for row in result.features]),
+        values=np.concatenate(result.features),
+        problems=np.array(result.problems, dtype=str).reshape(-1, 2),
+    )
+    return buffer.getvalue()

@@ -1,0 +1,72 @@
+"""All shards of a command: planned, and run one after the other or in processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+from tqdm import tqdm
+
+from ._shards import Settings, Shard, leave_with_parent, load_shard, run_shard
+
+
+def plan(
+    files: list[str], settings: Settings, parts: Path, size: int, per_point: str | None, out: Path
+) -> list[Shard]:
+    """Shards of ``size`` files. Per-point files keep the folders of their sources below the common one."""
+    targets: list[str] = []
+    if per_point:
+        folder = out.with_name(out.stem + "_points")
+        base = os.path.commonpath([os.path.dirname(os.path.abspath(f)) for f in files])
+        targets = [str(folder / f"{os.path.relpath(os.path.abspath(f), base)}.{per_point}") for f in files]
+    return [
+        Shard(
+            number,
+            tuple(files[first : first + size]),
+            settings,
+            str(parts),
+            tuple(targets[first : first + size]),
+        )
+        for number, first in enumerate(range(0, len(files), size))
+    ]
+
+
+def run_all(shards: list[Shard], workers: int, quiet: bool) -> tuple[float, float, int]:
+    """Run what is not done yet, with a bar; seconds of reading and of describing, and how many files."""
+    todo = [shard for shard in shards if load_shard(shard.path) is None]
+    total = sum(len(shard.files) for shard in shards)
+    fresh = sum(len(shard.files) for shard in todo)
+    reading = describing = 0.0
+    with tqdm(total=total, initial=total - fresh, unit=" clouds", disable=True if quiet else None) as bar:
+        for shard, (read, described) in _finished(todo, workers):
+            reading += read
+            describing += described
+            bar.update(len(shard.files))
+    return reading, describing, fresh
+
+
+def _finished(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[float, float]]]:
+    """Shards as they are finished, with their seconds."""
+    if workers == 1 or len(todo) <= 1:
+        for shard in todo:
+            yield shard, run_shard(shard)
+        return
+    # Spawned, not forked: the libraries that read files keep threads of their own.
+    context = multiprocessing.get_context("spawn")
+    count = min(workers, len(todo))
+    with ProcessPoolExecutor(count, mp_context=context, initializer=leave_with_parent) as pool:
+        futures = {pool.submit(run_shard, shard): shard for shard in todo}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BrokenProcessPool:
+            raise OSError(
+                "a worker process died, perhaps for want of memory; run again with --jobs 1"
+            ) from None
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

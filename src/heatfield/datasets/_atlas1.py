@@ -1,0 +1,16 @@
+"""ATLAS-1: no public address is known, so a folder is read as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ._dataset import Dataset, need_folder
+from ._folder import load_folder
+
+_STEPS = "No public address is known: ask its authors, arrange one folder a class, and pass root=."
+
+
+def load_atlas1(root: str | Path, *, budget: int | None = 1024, **options: Any) -> Dataset:
+    """One folder a class, as `load_folder` reads it, with the benchmark's budget of points."""
+    return load_folder(need_folder(root, "ATLAS-1", [], _STEPS), budget=budget, **options)

@@ -1,0 +1,88 @@
+"""Files from the net: continued where a download broke off, checked before they count as there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from .. import __version__
+
+_PIECE = 2**20
+_SECONDS = 30
+
+
+def fetch(url: str, target: Path, checksum: str | None = None) -> Path:
+    """Download ``url`` to ``target`` unless it is there; ``checksum`` is "md5:..." or "sha256:...".
+
+    What has arrived is kept in ``target.part``; the next call asks for the rest only. A file with
+    another checksum than promised is removed and reported. Certificates are always checked.
+    """
+    if target.exists():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(target.name + ".part")
+    have = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"User-Agent": f"heatfield/{__version__}"})
+    if have:
+        request.add_header("Range", f"bytes={have}-")
+    try:
+        with urllib.request.urlopen(request, timeout=_SECONDS) as reply:
+            resumed = reply.status == 206
+            total = int(reply.headers.get("Content-Length") or 0) + (have if resumed else 0)
+            with open(part, "ab" if resumed else "wb") as file:
+                with tqdm(
+                    total=total or None, initial=have if resumed else 0, unit="B", unit_scale=True,
+                    desc=target.name, delay=1, disable=None, leave=False,
+                ) as bar:  # fmt: skip
+                    while piece := reply.read(_PIECE):
+                        file.write(piece)
+                        bar.update(len(piece))
+    except urllib.error.HTTPError as error:
+        if error.code != 416 or not have:  # 416: the part is already the whole
+            raise OSError(f"{url}: {error.code} {error.reason}") from None
+        total = have
+    except (urllib.error.URLError, OSError) as error:
+        reason = getattr(error, "reason", error)
+        raise OSError(f"cannot reach {url} ({reason}); what has arrived is kept, try again later") from None
+    if total and part.stat().st_size != total:
+        raise OSError(
+            f"{url} broke off after {part.stat().st_size} of {total} bytes; try again, it goes on from there"
+        )
+    if checksum is not None:
+        kind, _, expected = checksum.partition(":")
+        with open(part, "rb") as file:
+            found = hashlib.file_digest(file, kind).hexdigest()
+        if found != expected.lower():
+            part.unlink()
+            raise OSError(f"{url}: {kind} is {found}, expected {expected}; the download was removed")
+    os.replace(part, target)
+    return target
+
+
+def fetch_json(url: str) -> Any:
+    """A reply in JSON."""
+    request = urllib.request.Request(url, headers={"User-Agent": f"heatfield/{__version__}"})
+    try:
+        with urllib.request.urlopen(request, timeout=_SECONDS) as reply:
+            return json.load(reply)
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        raise OSError(f"cannot read {url} ({getattr(error, 'reason', error)})") from None
+
+
+def fetch_zenodo(
+    record: int, names: tuple[str, ...], folder: Path, api: str = "https://zenodo.org/api/records"
+) -> None:
+    """Files of a Zenodo record that end in one of ``names``, with the checksums that Zenodo states."""
+    entries = fetch_json(f"{api}/{record}").get("files", [])
+    wanted = [entry for entry in entries if entry["key"].endswith(names)]
+    if not wanted:
+        raise OSError(f"Zenodo record {record} has no file that ends in {', '.join(names)}")
+    for entry in wanted:
+        fetch(entry["links"]["self"], folder / entry["key"], entry.get("checksum"))

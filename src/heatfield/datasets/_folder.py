@@ -1,0 +1,87 @@
+"""Any labelled collection of files: one folder a class, or a list of files and labels."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from ..io import SUFFIXES, ReadError
+from ._dataset import Dataset, read_files
+
+
+def load_folder(root: str | Path, *, labels: str | Path | None = None, **options: Any) -> Dataset:
+    """Read labelled clouds from a folder.
+
+    Parameters
+    ----------
+    root : path-like
+        One folder a class with files in any readable format (searched to the bottom); or, with
+        ``labels``, the folder that the file names in it refer to.
+    labels : path-like, optional
+        A CSV with the columns ``file`` and ``label`` (or, without a header, these two in this order).
+    **options
+        As of `heatfield.read_cloud`: ``budget, sampling, seed, atoms, soma, ...``
+
+    Returns
+    -------
+    Dataset
+        ``clouds, labels, classes, files``.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, heatfield as hf
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     for name in ("cat", "dog"):
+    ...         _ = hf.datasets._folder.Path(root, name).mkdir()
+    ...         hf.write_points(f"{root}/{name}/1.ply", np.eye(3))
+    ...     dataset = hf.datasets.load_folder(root)
+    >>> dataset.classes, dataset.labels.tolist()
+    (('cat', 'dog'), [0, 1])
+    """
+    folder = Path(root)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"root must be a folder, got {str(root)!r}")
+    if labels is not None:
+        files, names = _listed(folder, Path(labels))
+    else:
+        files = sorted(
+            f for d in folder.iterdir() if d.is_dir() for f in d.rglob("*") if f.is_file() and _readable(f)
+        )
+        names = [f.relative_to(folder).parts[0] for f in files]
+    if not files:
+        raise FileNotFoundError(
+            f"{str(root)!r} holds no folders with point files: one folder a class is expected"
+        )
+    return read_files(files, names, **options)
+
+
+def _readable(file: Path) -> bool:
+    suffixes = [s.lower() for s in file.suffixes]
+    if suffixes[-1:] == [".gz"]:
+        suffixes.pop()
+    return bool(suffixes) and suffixes[-1] in SUFFIXES and not file.name.startswith(".")
+
+
+def _listed(folder: Path, path: Path) -> tuple[list[Path], list[str]]:
+    files, names = [], []
+    for number, row in read_csv(path):
+        if number == 1 and [c.strip().lower() for c in row[:2]] == ["file", "label"]:
+            continue
+        if len(row) < 2:
+            raise ReadError(path, f"a file and a label are expected, got {row}", f"line {number}")
+        if not (folder / row[0]).is_file():
+            raise ReadError(path, f"there is no file {str(folder / row[0])!r}", f"line {number}")
+        files.append(folder / row[0])
+        names.append(row[1].strip())
+    return files, names
+
+
+def read_csv(path: Path) -> list[tuple[int, list[str]]]:
+    """Rows that are not empty, with their line; UTF-8, with or without a mark at the start."""
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file)
+            return [(reader.line_num, row) for row in reader if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ReadError(path, str(error)) from None

@@ -1,0 +1,21 @@
+"""Points from files and to files: one function each way, one error."""
+
+from ._cloud import Cloud
+from ._detect import FORMATS, SUFFIXES
+from ._error import ReadError
+from ._need import need
+from ._read import read_cloud, read_points
+from ._write import WRITABLE, write_atomically, write_points
+
+__all__ = [
+    "FORMATS",
+    "SUFFIXES",
+    "WRITABLE",
+    "Cloud",
+    "ReadError",
+    "need",
+    "read_cloud",
+    "read_points",
+    "write_atomically",
+    "write_points",
+]

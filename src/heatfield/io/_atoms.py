@@ -1,0 +1,86 @@
+"""Atoms of a molecule as they are gathered from a file, and the choice among them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ._cloud import Cloud
+
+
+@dataclass(frozen=True)
+class AtomChoice:
+    """Which atoms are wanted.
+
+    ``atoms`` is "CA" (one point a residue), "all", or names such as ("N", "CA", "C").
+    ``model`` counts from 1; None takes every model. ``altloc`` None takes one place an atom,
+    the one of highest occupancy (the first among equals); a letter takes that one and those
+    without a letter; "all" takes every place.
+    """
+
+    atoms: str | Sequence[str] = "CA"
+    chain: str | None = None
+    model: int | None = 1
+    altloc: str | None = None
+
+    def names(self) -> frozenset[str] | None:
+        """The wanted atom names, None for all."""
+        if self.atoms == "all":
+            return None
+        return frozenset([self.atoms] if isinstance(self.atoms, str) else self.atoms)
+
+
+@dataclass
+class Atoms:
+    """Columns that grow atom by atom."""
+
+    choice: AtomChoice
+    xyz: array[float] = field(default_factory=lambda: array("d"))
+    numbers: array[float] = field(default_factory=lambda: array("d"))  # occupancy, B factor
+    words: dict[str, list[str]] = field(
+        default_factory=lambda: {k: [] for k in ("atom", "residue", "chain", "residue_number", "altloc")}
+    )
+    models: array[int] = field(default_factory=lambda: array("q"))
+    _same: dict[str, str] = field(default_factory=dict)  # one object for equal words
+    _places: dict[tuple[int, str, str, str], int] = field(default_factory=dict)
+
+    def add(
+        self, model: int, atom: str, residue: str, chain: str, number: str, altloc: str,
+        x: float, y: float, z: float, occupancy: float, b_factor: float,
+    ) -> None:  # fmt: skip
+        """Take an atom that was already found wanted by name, chain and model; settle alternatives."""
+        wanted = self.choice.altloc
+        if altloc and wanted not in (None, "all", altloc):
+            return
+        if altloc and wanted is None:
+            key = (model, chain, number, atom)
+            row = self._places.get(key)
+            if row is not None:
+                if occupancy > self.numbers[2 * row]:
+                    self._put(row, (atom, residue, chain, number, altloc), (x, y, z), (occupancy, b_factor))
+                return
+            self._places[key] = len(self.models)
+        self.models.append(model)
+        self.xyz.extend((x, y, z))
+        self.numbers.extend((occupancy, b_factor))
+        for column, word in zip(self.words.values(), (atom, residue, chain, number, altloc), strict=True):
+            column.append(self._same.setdefault(word, word))
+
+    def _put(
+        self, row: int, words: tuple[str, ...], xyz: tuple[float, ...], numbers: tuple[float, ...]
+    ) -> None:
+        self.xyz[3 * row : 3 * row + 3] = array("d", xyz)
+        self.numbers[2 * row : 2 * row + 2] = array("d", numbers)
+        for column, word in zip(self.words.values(), words, strict=True):
+            column[row] = self._same.setdefault(word, word)
+
+    def cloud(self, kind: str) -> Cloud:
+        """Points and columns."""
+        numbers = np.array(self.numbers, dtype=np.float64).reshape(-1, 2)
+        columns = {name: np.array(words, dtype=str) for name, words in self.words.items()}
+        columns |= {"occupancy": numbers[:, 0].copy(), "b_factor": numbers[:, 1].copy()}
+        columns["model"] = np.array(self.models, dtype=np.int64)
+        return Cloud(np.array(self.xyz, dtype=np.float64).reshape(-1, 3), columns, kind)

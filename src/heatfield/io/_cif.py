@@ -1,0 +1,132 @@
+"""mmCIF: the loop ``_atom_site`` of a Crystallographic Information File."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ._atoms import AtomChoice, Atoms
+from ._cloud import Cloud
+from ._source import Source
+from ._text import line_blocks, shown
+
+_PREFIX = "_atom_site."
+
+
+def read_cif(source: Source, choice: AtomChoice) -> Cloud:
+    """The chosen atoms in the order of the file; chain and residue as the authors number them."""
+    wanted = choice.names()
+    atoms = Atoms(choice)
+    tags: list[str] = []
+    models: dict[str, int] = {}
+    place = ""
+    for place, row in _rows(source, tags):
+        cell = dict(zip(tags, row, strict=True))
+        model = models.setdefault(cell.get("pdbx_PDB_model_num", "1"), len(models) + 1)
+        if choice.model is not None and model != choice.model:
+            continue
+        name = cell.get("label_atom_id") or cell.get("auth_atom_id", "")
+        if wanted is not None:
+            if name not in wanted:
+                continue
+            if name == "CA" and cell.get("type_symbol", "C").upper() == "CA":
+                continue  # calcium
+        chain = _known(cell.get("auth_asym_id") or cell.get("label_asym_id", ""))
+        if choice.chain is not None and chain != choice.chain:
+            continue
+        try:
+            x, y, z = (float(cell["Cartn_" + axis]) for axis in "xyz")
+            occupancy = float(_known(cell.get("occupancy", "")) or 1.0)
+            b_factor = float(_known(cell.get("B_iso_or_equiv", "")) or 0.0)
+        except KeyError:
+            raise source.error("the atoms have no Cartn_x, Cartn_y, Cartn_z", place) from None
+        except ValueError:
+            values = " ".join(cell.get("Cartn_" + axis, "") for axis in "xyz")
+            raise source.error(f"no coordinates in {shown(values)}", place) from None
+        residue = cell.get("auth_comp_id") or cell.get("label_comp_id", "")
+        number = _known(cell.get("auth_seq_id") or cell.get("label_seq_id", ""))
+        number += _known(cell.get("pdbx_PDB_ins_code", ""))
+        atoms.add(
+            model, name, residue, chain, number, _known(cell.get("label_alt_id", "")),
+            x, y, z, occupancy, b_factor,
+        )  # fmt: skip
+    if not place:
+        raise source.error("holds no atoms (no loop of _atom_site)")
+    return atoms.cloud("cif")
+
+
+def _known(value: str) -> str:
+    return "" if value in (".", "?") else value
+
+
+def _rows(source: Source, tags: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Fill ``tags`` from the loop's head, then give its rows, each with its place."""
+    state = "outside"  # -> "loop" after loop_, -> "atoms" among the rows
+    row: list[str] = []
+    in_text = False
+    number = 0
+    for first, lines in line_blocks(source):
+        for i, raw in enumerate(lines):
+            number = first + i
+            if raw[:1] == b";":  # a text of several lines, which ends with another ";"
+                in_text = not in_text
+                if state == "atoms" and not in_text:
+                    row.append("")
+                continue
+            if in_text:
+                continue
+            line = raw.decode("latin-1").strip()
+            if not line or line[0] == "#":
+                continue
+            start = line[:11].lower()
+            if state == "atoms" and not row and start.startswith(("_", "loop_", "data_", "save_")):
+                return
+            if state != "atoms":
+                if start.startswith("loop_"):
+                    state, line = "loop", line[5:].strip()
+                if state == "loop" and line.startswith(_PREFIX):
+                    tags.append(line[len(_PREFIX) :])
+                    continue
+                if not tags:
+                    state = state if not line else "outside"
+                    continue
+                state = "atoms"
+                if len(set(tags)) < len(tags):
+                    raise source.error("a column of _atom_site is given twice", f"line {number}")
+            if "'" in line or '"' in line or " #" in line:
+                cells = _quoted_cells(source, line, number)
+            else:
+                cells = line.split()
+            row += cells
+            if len(row) == len(tags):
+                yield f"line {number}", row
+                row = []
+            elif len(row) > len(tags):
+                raise source.error(f"{len(row)} values where {len(tags)} are expected", f"line {number}")
+    if row or in_text:
+        raise source.error("ends inside the atoms", f"line {number}")
+
+
+def _quoted_cells(source: Source, line: str, number: int) -> list[str]:
+    """Values of a line with quotes: one ends where its quote is followed by a blank; # ends the line."""
+    cells = []
+    i = 0
+    while i < len(line):
+        if line[i].isspace():
+            i += 1
+        elif line[i] == "#":
+            break
+        elif line[i] in "'\"":
+            end = line.find(line[i], i + 1)
+            while end >= 0 and end + 1 < len(line) and not line[end + 1].isspace():
+                end = line.find(line[i], end + 1)
+            if end < 0:
+                raise source.error("a quote is not closed", f"line {number}")
+            cells.append(line[i + 1 : end])
+            i = end + 1
+        else:
+            end = i
+            while end < len(line) and not line[end].isspace():
+                end += 1
+            cells.append(line[i:end])
+            i = end
+    return cells

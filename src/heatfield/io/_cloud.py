@@ -1,0 +1,100 @@
+"""What a file holds: points, and everything that came with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._source import Source
+
+Array = NDArray[np.float64]
+MOST_COLUMNS = 4096
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """The content of one file.
+
+    Attributes
+    ----------
+    points : (m, n) float64
+        Coordinates; mesh vertices and skeleton nodes where the file holds these.
+    columns : dict of (m,) arrays
+        Every other column under its own name, in its own type.
+    format : str
+        What the file turned out to be: ``"ply"``, ``"las"``, ...
+    faces : (f, 3) int64 or None
+        Triangles of a mesh, as rows of ``points``.
+    parents : (m,) int64 or None
+        For a skeleton (SWC): the row each node hangs on, -1 for a root.
+    notes : dict
+        What a writer needs to give the same file back, such as the scale of LAS coordinates.
+    """
+
+    points: Array
+    columns: dict[str, NDArray[Any]] = field(default_factory=dict)
+    format: str = ""
+    faces: NDArray[np.int64] | None = None
+    parents: NDArray[np.int64] | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, rows: NDArray[Any]) -> Cloud:
+        """Some of the points with their columns; faces and parents do not survive."""
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Cloud(self.points[rows], columns, self.format, notes=self.notes)
+
+
+def coordinate_names(n: int) -> list[str]:
+    """x, y, z up to three dimensions; x0, x1, ... beyond."""
+    return list("xyz"[:n]) if n <= 3 else [f"x{i}" for i in range(n)]
+
+
+def find_coordinates(names: Sequence[str]) -> list[int]:
+    """Where x, y, z (in any case) or x0, x1, ... stand among the names; empty if they do not."""
+    lower = [name.strip().lower() for name in names]
+    plain = [lower.index(c) for c in "xyz" if c in lower]
+    if len(plain) == 3 or (len(plain) >= 1 and "x" in lower and ("y" in lower or "z" not in lower)):
+        return plain
+    numbered: list[int] = []
+    while f"x{len(numbered)}" in lower:
+        numbered.append(lower.index(f"x{len(numbered)}"))
+    return numbered
+
+
+def from_columns(source: Source, table: Mapping[str, NDArray[Any]], kind: str, place: str = "") -> Cloud:
+    """A cloud from named columns, of which some are the coordinates."""
+    names = list(table)
+    where = find_coordinates(names)
+    if not where:
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        raise source.error(f"has no columns x, y, z; it has {shown or 'none'}", place)
+    chosen = [names[i] for i in where]
+    for name in chosen:
+        if table[name].dtype.kind not in "fiub":
+            raise source.error(f"column {name!r} holds no numbers ({table[name].dtype})", place)
+    points = np.empty((len(table[chosen[0]]), len(chosen)))
+    for axis, name in enumerate(chosen):
+        points[:, axis] = table[name]
+    return Cloud(points, {name: table[name] for name in names if name not in chosen}, kind)
+
+
+def require_finite(source: Source, cloud: Cloud, invalid: str) -> Cloud:
+    """Refuse coordinates that are NaN or infinite, or drop those points."""
+    good = np.asarray(np.isfinite(cloud.points).all(axis=1))
+    if good.all():
+        return cloud
+    if invalid == "drop" and cloud.faces is None and cloud.parents is None:
+        return cloud.take(np.flatnonzero(good))
+    row = int(np.argmin(good))
+    values = ", ".join(f"{v:g}" for v in cloud.points[row])
+    raise source.error(
+        f"has coordinates ({values}); {int((~good).sum())} of {len(good)} points are not finite"
+        + (
+            "; pass invalid='drop' to leave them out" if cloud.faces is None and cloud.parents is None else ""
+        ),
+        f"point {row}",
+    )

@@ -1,0 +1,98 @@
+"""LAS and LAZ written by laspy, every column kept.
+
+A column goes where LAS has a dimension of its name, else into an extra dimension.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._need import need
+
+_STEPS = 2**31 - 2  # coordinates are stored as 32-bit counts of a step
+
+
+def las_bytes(
+    points: NDArray[np.float64],
+    columns: dict[str, NDArray[Any]],
+    compress: bool = False,
+    notes: dict[str, Any] | None = None,
+) -> bytes:
+    """LAS 1.4, point format 6, or 7 where there are colours.
+
+    ``notes`` of a cloud that was read from LAS give scale and offset back, so that its
+    coordinates stay the same to the last digit. Otherwise the step is the coarsest power
+    of ten that holds every coordinate, or the finest that the extent allows.
+    """
+    laspy = need("laspy", "LAS and LAZ files")
+    if compress:
+        need("lazrs", "LAZ files")
+    if points.shape[1] != 3:
+        raise ValueError(f"LAS holds points in 3 dimensions, got {points.shape[1]}")
+    scales, offsets = (
+        _grid(points) if notes is None or "scales" not in notes else (notes["scales"], notes["offsets"])
+    )
+    header = laspy.LasHeader(version="1.4", point_format=7 if "red" in columns else 6)
+    header.scales, header.offsets = scales, offsets
+    known = set(header.point_format.dimension_names) - {"X", "Y", "Z"}
+    fitting = {
+        n for n in columns if n in known and _fits(header.point_format.dimension_by_name(n), columns[n])
+    }
+    for name, column in columns.items():
+        if name in fitting:
+            continue
+        if name in known or name.lower() in ("x", "y", "z"):
+            raise ValueError(
+                f"LAS gives {name!r} a meaning and a type that this column ({column.dtype}) does not fit"
+            )
+        if column.dtype.kind not in "fiub" or len(name.encode()) > 31 or not name:
+            raise ValueError(
+                f"LAS cannot hold column {name!r} of {column.dtype}: numbers, and a name of at most 31 bytes"
+            )
+        kind = {"b1": "u1", "f2": "f4"}.get(column.dtype.str[1:], column.dtype.str[1:])
+        header.add_extra_dim(laspy.ExtraBytesParams(name=name, type=kind))
+    las = laspy.LasData(header)
+    counts = np.rint((points - offsets) / scales)
+    if len(counts) and np.abs(counts).max() > _STEPS:
+        raise ValueError("the extent of these points does not fit LAS at the given scale")
+    record = laspy.ScaleAwarePointRecord.zeros(len(points), header=header)
+    las.points = record
+    las.X, las.Y, las.Z = (counts[:, i].astype(np.int32) for i in range(3))
+    for name, column in columns.items():
+        las[name] = column
+    buffer = io.BytesIO()
+    las.header.creation_date = None  # the same points give the same bytes on any day
+    las.write(buffer, do_compress=compress)
+    return buffer.getvalue()
+
+
+def _fits(dimension: Any, column: NDArray[Any]) -> bool:
+    """Whether a standard dimension holds these values."""
+    if column.dtype.kind not in "iub" or dimension.kind.name == "FloatingPoint":
+        return (
+            column.dtype.kind in "fiub"
+            and dimension.kind.name == "FloatingPoint"
+            and dimension.num_bits == 64
+        )
+    low, high = int(dimension.min), int(dimension.max)
+    return not len(column) or (int(column.min()) >= low and int(column.max()) <= high)
+
+
+def _grid(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    scales, offsets = np.full(3, 1e-3), np.zeros(3)
+    for axis in range(3 if len(points) else 0):
+        x = points[:, axis]
+        offsets[axis] = np.floor(x.min())
+        extent = max(float(x.max() - offsets[axis]), 1e-6)
+        finest = int(np.floor(np.log10(_STEPS / extent)))
+        for digits in range(min(0, finest), finest + 1):
+            scales[axis] = float(f"1e{-digits}")
+            steps = np.rint((x - offsets[axis]) / scales[axis])
+            near = np.abs(steps * scales[axis] + offsets[axis] - x)
+            if (near <= 4 * np.spacing(np.abs(x).max())).all():  # a step of 0.001 is no exact number either
+                break
+    return scales, offsets

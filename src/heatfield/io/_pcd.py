@@ -1,0 +1,164 @@
+"""PCD: the format of the Point Cloud Library; text, binary and binary_compressed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._cloud import MOST_COLUMNS, Cloud, coordinate_names, from_columns
+from ._lzf import unpack_lzf
+from ._numbers import read_rows
+from ._source import Source
+from ._typed import to_type
+
+_KINDS = {"I": "i", "U": "u", "F": "f"}
+_LONGEST_HEADER = 2**18
+
+
+def read_pcd(source: Source) -> Cloud:
+    """All fields. A field with COUNT k > 1 becomes columns name_0 .. name_{k-1}; padding ('_') goes."""
+    words, data_kind, start = _header(source)
+    names, kinds, counts = _fields(source, words)
+    m = _points(source, words)
+    row_bytes = sum(int(k[1:]) * c for k, c in zip(kinds, counts, strict=True))
+    table: dict[str, NDArray[Any]] = {}
+
+    def keep(name: str, part: int, count: int, column: NDArray[Any]) -> None:
+        if name != "_":
+            table[name if count == 1 else f"{name}_{part}"] = column
+
+    if data_kind == "ascii":
+        values = read_rows(source, start, 0, m, sum(counts))
+        c = 0
+        for name, kind, count in zip(names, kinds, counts, strict=True):
+            for part in range(count):
+                if name != "_":
+                    keep(name, part, count, to_type(source, values[:, c], kind, f"field {name!r}"))
+                c += 1
+    elif data_kind == "binary":
+        source.check_count(m, row_bytes, start, "points", "header")
+        rows = np.frombuffer(source.data, np.uint8, m * row_bytes, start).reshape(m, row_bytes)
+        offset = 0
+        for name, kind, count in zip(names, kinds, counts, strict=True):
+            for part in range(count):
+                size = int(kind[1:])
+                column = np.ascontiguousarray(rows[:, offset : offset + size]).view("<" + kind)[:, 0]
+                keep(name, part, count, column.astype("=" + kind))
+                offset += size
+    else:
+        block = _unpack(source, start, m * row_bytes)
+        offset = 0
+        for name, kind, count in zip(names, kinds, counts, strict=True):
+            values_of = np.frombuffer(block, "<" + kind, m * count, offset).reshape(m, count)
+            for part in range(count):
+                keep(name, part, count, values_of[:, part].astype("=" + kind))
+            offset += m * count * int(kind[1:])
+    return from_columns(source, table, "pcd", "FIELDS")
+
+
+def _header(source: Source) -> tuple[dict[str, list[str]], str, int]:
+    words: dict[str, list[str]] = {}
+    position = 0
+    number = 0
+    while position < min(len(source.data), _LONGEST_HEADER):
+        number += 1
+        end = source.data.find(b"\n", position, _LONGEST_HEADER)
+        end = len(source.data) if end < 0 else end
+        line = source.data[position:end].decode("latin-1").split("#")[0].split()
+        position = end + 1
+        if not line:
+            continue
+        words[line[0].upper()] = line[1:]
+        if line[0].upper() == "DATA":
+            kind = line[1].lower() if len(line) > 1 else ""
+            if kind not in ("ascii", "binary", "binary_compressed"):
+                raise source.error(
+                    f"DATA must be ascii, binary or binary_compressed, got {kind!r}", f"line {number}"
+                )
+            return words, kind, position
+    raise source.error("the header does not end (no line 'DATA')", f"line {number}")
+
+
+def _fields(source: Source, words: dict[str, list[str]]) -> tuple[list[str], list[str], list[int]]:
+    names = words.get("FIELDS") or words.get("COLUMNS") or []
+    try:
+        sizes = [int(w) for w in words.get("SIZE", [])]
+        counts = [int(w) for w in words.get("COUNT", ["1"] * len(names))]
+        kinds = [_KINDS[t.upper()] + str(s) for t, s in zip(words.get("TYPE", []), sizes, strict=True)]
+        for kind in kinds:
+            if kind not in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"):
+                raise ValueError(kind)
+        if not names or not len(names) == len(kinds) == len(counts) or min(counts) < 0:
+            raise ValueError
+    except (KeyError, ValueError):
+        raise source.error("FIELDS, SIZE, TYPE and COUNT do not fit together", "header") from None
+    if sum(counts) > MOST_COLUMNS:
+        raise source.error(f"has {sum(counts)} columns, more than {MOST_COLUMNS}", "header")
+    real = [name for name in names if name != "_"]
+    if len(set(real)) < len(real):
+        raise source.error("a field is named twice", "FIELDS")
+    return names, kinds, counts
+
+
+def _points(source: Source, words: dict[str, list[str]]) -> int:
+    try:
+        if words.get("POINTS"):
+            m = int(words["POINTS"][0])
+        else:
+            m = int(words["WIDTH"][0]) * int(words.get("HEIGHT", ["1"])[0])
+        if m < 0:
+            raise ValueError
+        return m
+    except (KeyError, IndexError, ValueError):
+        raise source.error(
+            "POINTS (or WIDTH and HEIGHT) must be an integer of at least 0", "header"
+        ) from None
+
+
+def _unpack(source: Source, start: int, expected: int) -> NDArray[np.uint8]:
+    if len(source.data) < start + 8:
+        if expected == 0:
+            return np.empty(0, np.uint8)
+        raise source.error("ends before the compressed block", f"byte {len(source.data)}")
+    packed, unpacked = (int(v) for v in np.frombuffer(source.data, "<u4", 2, start))
+    if unpacked != expected:
+        raise source.error(
+            f"the block unpacks to {unpacked} bytes where the header needs {expected}", f"byte {start + 4}"
+        )
+    source.check_count(packed, 1, start + 8, "compressed bytes", f"byte {start}")
+    source.check_allowance(unpacked, "the compressed block", f"byte {start}")
+    block = np.empty(unpacked, np.uint8)
+    if unpack_lzf(np.frombuffer(source.data, np.uint8, packed, start + 8), block) != unpacked:
+        raise source.error("the compressed block is damaged", f"byte {start + 8}")
+    return block
+
+
+def pcd_bytes(points: NDArray[np.float64], columns: dict[str, NDArray[Any]]) -> bytes:
+    """A binary PCD (version 0.7) with coordinates in double precision."""
+    fields = [(name, "<f8") for name in coordinate_names(points.shape[1])]
+    for name, column in columns.items():
+        kind = {"b1": "u1", "f2": "f4"}.get(column.dtype.str[1:], column.dtype.str[1:])
+        if kind[0] not in "iuf":
+            raise ValueError(f"PCD has no type for column {name!r} of {column.dtype}")
+        if not name.isascii() or not name.isprintable() or not name or set(name) & set(" #") or name == "_":
+            raise ValueError(f"PCD cannot hold a column named {name!r}: one word of ASCII is needed")
+        fields.append((name, "<" + kind))
+    rows = np.empty(len(points), np.dtype(fields))
+    for (name, _), column in zip(fields, [*points.T, *columns.values()], strict=True):
+        rows[name] = column
+    head = [
+        "# .PCD v0.7 - Point Cloud Data file format",
+        "VERSION 0.7",
+        "FIELDS " + " ".join(name for name, _ in fields),
+        "SIZE " + " ".join(kind[2:] for _, kind in fields),
+        "TYPE " + " ".join(kind[1].upper() for _, kind in fields),
+        "COUNT " + " ".join("1" for _ in fields),
+        f"WIDTH {len(points)}",
+        "HEIGHT 1",
+        "VIEWPOINT 0 0 0 1 0 0 0",
+        f"POINTS {len(points)}",
+        "DATA binary",
+    ]
+    return ("\n".join(head) + "\n").encode("ascii") + rows.tobytes()

@@ -1,0 +1,149 @@
+"""``read_points`` and ``read_cloud``: any file in, points out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, overload
+
+from .._check import check_choice, check_count
+from ..sampling import sample, seed_from_name
+from ._atoms import AtomChoice
+from ._cif import read_cif
+from ._cloud import Array, Cloud, require_finite
+from ._detect import FORMATS, detect
+from ._las import read_las
+from ._mesh import read_obj, read_off, read_stl
+from ._numpy import read_npy, read_npz
+from ._parquet import read_parquet
+from ._pcd import read_pcd
+from ._pdb import read_pdb
+from ._ply import read_ply
+from ._source import Source, open_source
+from ._swc import read_swc
+from ._table import read_table
+
+PathLike = str | os.PathLike[str]
+
+
+def read_cloud(
+    path: PathLike,
+    *,
+    format: str | None = None,
+    budget: int | None = None,
+    sampling: str = "auto",
+    seed: int = 0,
+    dims: int | None = None,
+    atoms: str | Sequence[str] = "CA",
+    chain: str | None = None,
+    model: int | None = 1,
+    altloc: str | None = None,
+    soma: Literal["keep", "drop"] = "keep",
+    invalid: Literal["raise", "drop"] = "raise",
+    max_bytes: int | None = None,
+) -> Cloud:
+    """Read a file with everything in it.
+
+    Parameters
+    ----------
+    path : path-like
+        PLY, PCD, LAS, LAZ, COPC, SWC, PDB, mmCIF, XYZ, TXT, CSV, PTS, NPY, NPZ, OFF, OBJ, STL or
+        Parquet, plain or gzipped. The content decides, the suffix only where the content is silent.
+    format : str, optional
+        Skip detection: one of ``heatfield.io.FORMATS``.
+    budget : int, optional
+        At most this many points, chosen as ``sampling`` says. Shorter clouds stay as they are.
+    sampling : {"auto", "random", "farthest", "voxel"}
+        "auto" spreads points evenly by length on a skeleton, by area on a mesh, and draws
+        without replacement from points.
+    seed : int
+        Mixed with the file's name, so that the choice does not depend on the order of files.
+    dims : int, optional
+        How many leading columns are coordinates, where no names tell (NPY, text without header).
+    atoms, chain, model, altloc
+        Of a molecule: "CA", "all" or names; one chain; one model, counted from 1 (None: all); which
+        alternative location (None: the most occupied).
+    soma : {"keep", "drop"}
+        Whether nodes of the cell body (type 1) of an SWC file stay.
+    invalid : {"raise", "drop"}
+        What to do with points whose coordinates are NaN or infinite.
+    max_bytes : int, optional
+        The most that a compressed file may unpack to; without it, 50 times its size or 16 MiB.
+
+    Returns
+    -------
+    Cloud
+        ``points``, ``columns``, ``faces``, ``parents``, ``format``.
+
+    Raises
+    ------
+    ReadError
+        For anything that is wrong with the file, with its name and the place in it.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, heatfield as hf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hf.write_points(f"{folder}/a.ply", np.eye(3), {"charge": np.array([1, -1, 0])})
+    ...     cloud = hf.read_cloud(f"{folder}/a.ply")
+    >>> cloud.points.shape, cloud.columns["charge"].tolist()
+    ((3, 3), [1, -1, 0])
+    """
+    check_choice(soma, "soma", ("keep", "drop"))
+    check_choice(invalid, "invalid", ("raise", "drop"))
+    check_choice(sampling, "sampling", ("auto", "random", "farthest", "voxel"))
+    for value, name in ((budget, "budget"), (dims, "dims"), (model, "model"), (max_bytes, "max_bytes")):
+        if value is not None:
+            check_count(value, name, 1)
+    if format is not None:
+        check_choice(format, "format", FORMATS)
+    choice = AtomChoice(atoms, chain, model, altloc)
+    source = open_source(path, max_bytes)
+    readers: dict[str, Callable[[Source], Cloud]] = {
+        "ply": read_ply,
+        "pcd": read_pcd,
+        "las": read_las,
+        "swc": lambda s: read_swc(s, soma),
+        "pdb": lambda s: read_pdb(s, choice),
+        "cif": lambda s: read_cif(s, choice),
+        "table": lambda s: read_table(s, dims),
+        "npy": lambda s: read_npy(s, dims),
+        "npz": lambda s: read_npz(s, dims),
+        "off": read_off,
+        "obj": read_obj,
+        "stl": read_stl,
+        "parquet": read_parquet,
+    }
+    try:
+        cloud = require_finite(source, readers[format or detect(source)](source), invalid)
+    except ImportError as error:  # a library of the extra "io" is missing
+        raise source.error(str(error)) from None
+    cloud.notes["points_in_file"] = len(cloud.points)
+    if budget is None:
+        return cloud
+    return sample(cloud, budget, sampling, seed_from_name(Path(source.path).name, seed))
+
+
+@overload
+def read_points(path: PathLike, *, columns: Literal[False] = False, **options: object) -> Array: ...
+@overload
+def read_points(
+    path: PathLike, *, columns: Literal[True], **options: object
+) -> tuple[Array, dict[str, object]]: ...
+def read_points(path: PathLike, *, columns: bool = False, **options: object) -> object:
+    """The points of a file as an (m, n) float64 array; with ``columns=True`` also the other columns.
+
+    Options are those of `read_cloud`: ``format, budget, sampling, seed, dims, atoms, chain, model,
+    altloc, soma, invalid, max_bytes``.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, heatfield as hf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hf.write_points(f"{folder}/a.csv", np.arange(12.0).reshape(4, 3))
+    ...     hf.read_points(f"{folder}/a.csv")[-1]
+    array([ 9., 10., 11.])
+    """
+    cloud = read_cloud(path, **options)  # type: ignore[arg-type]
+    return (cloud.points, cloud.columns) if columns else cloud.points

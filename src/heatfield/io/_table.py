@@ -1,0 +1,167 @@
+"""Tables of text: XYZ, TXT, CSV, TSV, PTS and the like, with or without a header."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._cloud import Cloud, find_coordinates, from_columns
+from ._numbers import parse_number
+from ._source import Source
+from ._table_layout import COMMENTS, INTEGER, Layout, find_layout
+from ._text import content_lines
+
+_EMPTY = {"", "na", "n/a", "null", "none"}
+
+
+def read_table(source: Source, dims: int | None = None) -> Cloud:
+    """Columns named x, y, z, or without a header the first three (two, one) are the coordinates."""
+    layout = find_layout(source, dims)
+    if layout.headed and not find_coordinates(layout.names):
+        raise source.error(f"has no columns x, y, z; it has {', '.join(layout.names[:8])}", "header")
+    columns = _columns(source, layout)
+    if columns is None:  # a word among numbers: find all columns of words, then read again
+        layout.text = _word_columns(source, layout)
+        columns = _columns(source, layout)
+        assert columns is not None
+    return from_columns(source, dict(zip(layout.names, columns, strict=True)), "table", "header")
+
+
+def _columns(source: Source, layout: Layout) -> list[NDArray[Any]] | None:
+    """All columns, or None where one that was taken for numbers holds a word."""
+    width = len(layout.names)
+    where = set(find_coordinates(layout.names))
+    pieces: list[list[Any]] = [[] for _ in range(width)]
+    rows = 0
+    for numbers, lines in _data_lines(source, layout):
+        rows += len(lines)
+        block = _fast(layout, lines)
+        if block is None:
+            block = _slow(source, layout, numbers, lines, where)
+        if block is None:
+            return None
+        for c in range(width):
+            pieces[c].append(block[c])
+    if layout.claimed is not None and rows != layout.claimed:
+        raise source.error(f"holds {rows} points where its first line claims {layout.claimed}", "line 1")
+    return [_joined(source, layout, c, parts, c in where) for c, parts in enumerate(pieces)]
+
+
+def _data_lines(source: Source, layout: Layout) -> Iterator[tuple[list[int], list[str]]]:
+    skip = layout.skip
+    for numbers, lines in content_lines(source, COMMENTS):
+        if len(lines) > skip:
+            yield numbers[skip:], lines[skip:]
+        skip = max(0, skip - len(lines))
+
+
+def _word_columns(source: Source, layout: Layout) -> set[int]:
+    """Columns, other than coordinates, in which some cell is neither a number nor empty."""
+    where = set(find_coordinates(layout.names))
+    found: set[int] = set()
+    for numbers, lines in _data_lines(source, layout):
+        for cells in _rows_of_cells(source, layout, numbers, lines):
+            for c, cell in enumerate(cells):
+                if c in found or c in where or cell.lower() in _EMPTY:
+                    continue
+                if not _is_number(cell.replace(",", ".") if layout.decimal_comma else cell):
+                    found.add(c)
+    return found
+
+
+def _rows_of_cells(
+    source: Source, layout: Layout, numbers: list[int], lines: list[str]
+) -> Iterator[list[str]]:
+    for number, line in zip(numbers, lines, strict=True):
+        try:
+            cells = layout.cells(line)
+        except csv.Error as error:
+            raise source.error(f"{error}", f"line {number}") from None
+        if len(cells) != len(layout.names):
+            raise source.error(
+                f"{len(cells)} columns where {len(layout.names)} are expected", f"line {number}"
+            )
+        yield cells
+
+
+def _fast(layout: Layout, lines: list[str]) -> Any:
+    """One look at a block in which every cell is a plain number, else None."""
+    if layout.text or layout.decimal_comma or not lines[0].split():
+        return None
+    try:
+        values = np.loadtxt(lines, dtype=np.float64, comments=None, delimiter=layout.delimiter, ndmin=2)
+    except ValueError:
+        return None
+    if values.shape != (len(lines), len(layout.names)):
+        return None
+    for c, whole in enumerate(layout.whole):
+        if whole and values.shape[0] and np.abs(values[:, c]).max() >= 2**53:
+            return None  # integers that floats do not hold
+    return values.T.copy()
+
+
+def _slow(source: Source, layout: Layout, numbers: list[int], lines: list[str], where: set[int]) -> Any:
+    """Cell by cell: words, empty cells, long integers, and the place of whatever is wrong. None as above."""
+    columns: list[list[Any]] = [[] for _ in layout.names]
+    for number, cells in zip(numbers, _rows_of_cells(source, layout, numbers, lines), strict=True):
+        for c, cell in enumerate(cells):
+            if c in layout.text:
+                columns[c].append(cell)
+                continue
+            if layout.decimal_comma:
+                cell = cell.replace(",", ".")
+            if c not in where and cell.lower() in _EMPTY:
+                columns[c].append(np.nan)
+            elif (
+                layout.whole[c]
+                and c not in where
+                and len(cell) > 15
+                and INTEGER.fullmatch(cell)
+                and len(cell) < 21
+            ):
+                columns[c].append(int(cell))
+            elif c not in where and layout.headed and not _is_number(cell):
+                return None
+            else:
+                columns[c].append(parse_number(source, cell, number, c))
+    return columns
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return cell.isascii() and "_" not in cell
+
+
+def _joined(source: Source, layout: Layout, c: int, parts: list[Any], coordinate: bool) -> NDArray[Any]:
+    if c in layout.text:
+        words = [word for part in parts for word in part]
+        widest = max(map(len, words), default=1)
+        source.check_allowance(4 * widest * len(words), f"text column {layout.names[c]!r}", "data")
+        try:
+            words = [word.encode("latin-1").decode("utf-8") for word in words]
+        except UnicodeDecodeError:
+            raise source.error(f"column {layout.names[c]!r} is not UTF-8", "data") from None
+        return np.array(words, dtype=f"U{max(1, widest)}")
+    if any(isinstance(v, int) for part in parts if isinstance(part, list) for v in part):
+        values = [v for part in parts for v in (part if isinstance(part, list) else part.tolist())]
+        if all(float(v).is_integer() for v in values):
+            exact = [int(v) for v in values]
+            for kind in ("i8", "u8"):
+                if np.iinfo(kind).min <= min(exact) and max(exact) <= np.iinfo(kind).max:
+                    return np.array(exact, dtype=kind)
+    joined = np.concatenate([np.asarray(p, dtype=np.float64) for p in parts]) if parts else np.empty(0)
+    if (
+        coordinate
+        or not layout.whole[c]
+        or not np.isfinite(joined).all()
+        or (joined != np.rint(joined)).any()
+    ):
+        return joined
+    return joined.astype(np.int64) if np.abs(joined).max(initial=0) < 2**53 else joined

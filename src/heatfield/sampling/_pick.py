@@ -1,0 +1,100 @@
+"""Which rows of a cloud to keep: at random, far apart, or one a cell of a grid. No row twice."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import compiled
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+def random_rows(m: int, budget: int, rng: np.random.Generator) -> Rows:
+    """``budget`` of m rows without replacement, in their old order; all of them if there are no more."""
+    if m <= budget:
+        return np.arange(m)
+    return np.sort(rng.choice(m, size=budget, replace=False)).astype(np.int64)
+
+
+def farthest_rows(points: Array, budget: int, rng: np.random.Generator) -> Rows:
+    """Farthest-point sampling from a random start: each row is the farthest from those before it.
+
+    It stops early where only copies of chosen points are left.
+    """
+    m = len(points)
+    if m <= budget:
+        return np.arange(m)
+    centred = np.ascontiguousarray(points - points.mean(axis=0))
+    return _farthest(centred, budget, int(rng.integers(m)))
+
+
+@compiled()
+def _farthest(points: Array, budget: int, first: int) -> Rows:
+    m, n = points.shape
+    rows = np.empty(budget, np.int64)
+    distance = np.full(m, np.inf)
+    row = first
+    for k in range(budget):
+        rows[k] = row
+        best = -1.0
+        following = row
+        for i in range(m):
+            d = 0.0
+            for j in range(n):
+                step = points[i, j] - points[row, j]
+                d += step * step
+            if d < distance[i]:
+                distance[i] = d
+            if distance[i] > best:
+                best = distance[i]
+                following = i
+        if best <= 0.0:
+            return rows[: k + 1].copy()
+        row = following
+    return rows
+
+
+def voxel_rows(points: Array, budget: int, size: float | None = None) -> Rows:
+    """One point a cell of a cubic grid: the one nearest to the middle of those in the cell.
+
+    Without ``size`` the finest grid is sought, by bisection of its step, that has at most
+    ``budget`` occupied cells.
+    """
+    m = len(points)
+    if size is not None:
+        return _one_a_cell(points, _cells(points, size))
+    if m <= budget:
+        return np.arange(m)
+    extent = float(np.ptp(points, axis=0).max())
+    if extent == 0.0:
+        return np.zeros(1, np.int64)
+    low, high = extent * 1e-6, 2.0 * extent  # `high` is one cell
+    for _ in range(40):
+        middle = float(np.sqrt(low * high))
+        if len(np.unique(_cells(points, middle))) > budget:
+            low = middle
+        else:
+            high = middle
+    rows = _one_a_cell(points, _cells(points, high))
+    return rows[:budget]
+
+
+def _cells(points: Array, size: float) -> Rows:
+    """A number for each point's cell, equal for points in one cell."""
+    grid = np.floor((points - points.min(axis=0)) / size).astype(np.int64)
+    label = np.zeros(len(points), np.int64)
+    for axis in range(points.shape[1]):  # renumbered after each axis, so that no product overflows
+        _, column = np.unique(grid[:, axis], return_inverse=True)
+        _, label = np.unique(label * (int(column.max()) + 1) + column, return_inverse=True)
+    return label
+
+
+def _one_a_cell(points: Array, cells: Rows) -> Rows:
+    count = np.bincount(cells)
+    middle = np.stack([np.bincount(cells, points[:, j]) / count for j in range(points.shape[1])], axis=1)
+    gap = ((points - middle[cells]) ** 2).sum(axis=1)
+    order = np.lexsort((np.arange(len(points)), gap, cells))
+    first = np.flatnonzero(np.r_[True, np.diff(cells[order]) != 0])
+    return np.sort(order[first]).astype(np.int64)

@@ -1,0 +1,270 @@
+"""``heatfield describe`` from a shell: the table, the errors, and going on after a kill."""
+
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import heatfield as hf
+from heatfield.cli import main
+
+SOURCE = str(Path(hf.__file__).parents[1])
+
+
+def shell(*words):
+    """The command in a process of its own."""
+    code = "import sys; from heatfield.cli import main; sys.exit(main())"
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], env=environment)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Forty clouds of several formats in two folders."""
+    rng = np.random.default_rng(0)
+    for i in range(40):
+        place = tmp_path / "in" / ("a" if i % 2 else "b")
+        place.mkdir(parents=True, exist_ok=True)
+        suffix = (".ply", ".npy", ".csv", ".las", ".xyz.gz")[i % 5]
+        hf.write_points(place / f"c{i:02d}{suffix}", rng.normal(size=(30 + i, 3)).round(3))
+    (tmp_path / "in" / "README.md").write_text("not points")
+    return tmp_path / "in"
+
+
+def test_the_table_holds_what_the_descriptor_gives(folder, tmp_path, capsys):
+    pq = pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / "f.parquet"
+    assert main(["describe", str(folder), "-o", str(out), "--jobs", "1", "--shard", "7"]) == 0
+    table = pq.read_table(out)
+    assert table.num_rows == 40
+    files = table["file"].to_pylist()
+    assert files == sorted(files)
+    clouds = [hf.read_points(f) for f in files]
+    expected = hf.HFSDescriptor("desc").fit_transform(clouds)
+    names = hf.HFSDescriptor("desc").get_feature_names_out().tolist()
+    assert table.column_names == ["file", "points_in_file", "points", *names]
+    np.testing.assert_array_equal(np.stack([table[n].to_numpy() for n in names], axis=1), expected)
+    assert table["points"].to_pylist() == [len(c) for c in clouds]
+    meta = json.loads(table.schema.metadata[b"heatfield"])
+    assert meta["version"] == hf.__version__
+    assert meta["schema"] >= 1
+    assert meta["descriptor"]["variant"] == "desc"
+    assert "1 files of other kinds" in capsys.readouterr().out
+    assert not out.with_name("f.parquet.parts").exists()
+    assert not out.with_suffix(".errors.csv").exists()
+
+
+def test_csv_npz_and_options(folder, tmp_path):
+    words = [
+        "--jobs",
+        "1",
+        "--quiet",
+        "--variant",
+        "simple",
+        "--scales",
+        "4",
+        "--budget",
+        "20",
+        "--blocks",
+        "global,hds",
+    ]
+    assert main(["describe", str(folder), "-o", str(tmp_path / "f.csv"), *words]) == 0
+    assert main(["describe", str(folder), "-o", str(tmp_path / "f.npz"), *words]) == 0
+    with open(tmp_path / "f.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    with np.load(tmp_path / "f.npz") as data:
+        assert rows[0][3:] == data["names"].tolist()
+        np.testing.assert_array_equal(np.array([r[3:] for r in rows[1:]], dtype=float), data["features"])
+        assert set(data["points"]) == {20}
+        assert data["points_in_file"].max() == 69
+        assert json.loads(str(data["metadata"])) == json.loads((tmp_path / "f.meta.json").read_text())
+
+
+def test_processes_and_order_do_not_matter(folder, tmp_path):
+    outs = [tmp_path / f"{i}.npz" for i in range(3)]
+    main(["describe", str(folder), "-o", str(outs[0]), "--jobs", "1", "--quiet", "--budget", "25"])
+    main(
+        [
+            "describe",
+            str(folder),
+            "-o",
+            str(outs[1]),
+            "--jobs",
+            "2",
+            "--quiet",
+            "--budget",
+            "25",
+            "--shard",
+            "6",
+        ]
+    )
+    files = sorted(map(str, folder.rglob("*.*")), reverse=True)
+    files = [f for f in files if not f.endswith(".md")]
+    main(
+        ["describe", *files, "-o", str(outs[2]), "--jobs", "1", "--quiet", "--budget", "25", "--shard", "11"]
+    )
+    assert outs[0].read_bytes() == outs[1].read_bytes() == outs[2].read_bytes()
+
+
+def test_a_bad_file_is_reported_and_stops_nothing(folder, tmp_path, capsys):
+    (folder / "a" / "broken.ply").write_bytes(b"ply\nformat ascii 1.0\nelement vertex 9\n")
+    (folder / "a" / "flat.csv").write_text("x,y\n1,2\n3,4\n")
+    (folder / "b" / "one.xyz").write_text("1 2 3\n")
+    out = tmp_path / "f.npz"
+    assert main(["describe", str(folder), "-o", str(out), "--jobs", "1"]) == 1
+    with np.load(out) as data:
+        assert len(data["files"]) == 41
+        assert int(np.isnan(data["features"]).all(axis=1).sum()) == 1
+    with open(tmp_path / "f.errors.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    assert [Path(r[0]).name for r in rows] == ["file", "broken.ply", "flat.csv"]
+    assert "does not end" in rows[1][2]
+    assert "2 coordinates" in rows[2][2]
+    captured = capsys.readouterr()
+    assert "2 of 43 files failed" in captured.err
+    assert "fewer than two distinct points" in captured.out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
+def test_killed_and_run_again_gives_the_same_bits(folder, tmp_path):
+    words = ["describe", folder, "--jobs", "1", "--shard", "2", "--quiet", "--budget", "60"]
+    whole = tmp_path / "whole.npz"
+    started = time.perf_counter()
+    assert shell(*words, "-o", whole).wait() == 0
+    seconds = time.perf_counter() - started
+    out = tmp_path / "f.npz"
+    moments = random.Random(0)
+    for _ in range(3):
+        process = shell(*words, "-o", out)
+        time.sleep(moments.uniform(0.3, 1.0) * seconds)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert shell(*words, "-o", out).wait() == 0
+    assert out.read_bytes() == whole.read_bytes()
+    assert not [p for p in tmp_path.iterdir() if "part" in p.name]
+
+
+def test_finished_shards_are_not_done_again(folder, tmp_path, monkeypatch):
+    from heatfield.cli import _work
+
+    real, done = _work.run_shard, []
+
+    def counted(shard):
+        if len(done) == 3:
+            done.append(None)
+            raise KeyboardInterrupt
+        done.append(shard.number)
+        return real(shard)
+
+    monkeypatch.setattr(_work, "run_shard", counted)
+    out = tmp_path / "f.npz"
+    words = ["describe", str(folder), "-o", str(out), "--jobs", "1", "--shard", "8", "--quiet"]
+    assert main(words) == 130
+    assert not out.exists()
+    assert main([*words, "--scales", "4"]) == 0  # another question: nothing of what is there answers it
+    assert done == [0, 1, 2, None, 0, 1, 2, 3, 4]
+    assert main(words) == 0  # the parts of the first attempt went with the second's
+    assert len(done) == 14
+
+
+def test_a_changed_file_is_read_again(folder, tmp_path):
+    from heatfield.cli._shards import Settings, Shard
+
+    file = str(next(folder.rglob("*.npy")))
+    shard = Shard(0, (file,), Settings({}, {}), str(tmp_path), ())
+    before = shard.path
+    assert before == shard.path
+    os.utime(file, ns=(0, 0))
+    assert shard.path != before
+
+
+@pytest.mark.parametrize("suffix", ["ply", "las", "parquet"])
+def test_per_point_files(folder, tmp_path, suffix):
+    out = tmp_path / "f.npz"
+    words = ["--jobs", "1", "--quiet", "--per-point", suffix, "--scales", "3"]
+    assert main(["describe", str(folder / "a"), "-o", str(out), *words]) == 0
+    made = sorted((tmp_path / "f_points").iterdir())
+    assert len(made) == 20
+    source = folder / "a" / made[0].name[: -len(suffix) - 1]
+    cloud, expected = hf.read_cloud(made[0]), hf.signatures(hf.read_points(source), n_scales=3)
+    np.testing.assert_allclose(cloud.points, hf.read_points(source), atol=1e-12)
+    np.testing.assert_array_equal(cloud.columns["dimension_s1"], expected.dimension[:, 1])
+    np.testing.assert_array_equal(cloud.columns["spectrum3_s2"], expected.spectrum[:, 2, 2])
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["describe"], "required"),
+        (["describe", "x", "-o", "f.docx"], "must end in .parquet, .csv, .npz"),
+        (["describe", "nothing.ply", "-o", "f.npz"], "there is no file or folder 'nothing.ply'"),
+        (["describe", "no*.ply", "-o", "f.npz"], "no file matches"),
+        (["describe", "x.xyz", "-o", "f.npz", "--budget", "0"], "--budget must be"),
+        (["describe", "x.xyz", "-o", "f.npz", "--budget", "many"], "invalid int value"),
+        (["describe", "x.xyz", "-o", "f.npz", "--blocks", "colour"], "colour"),
+        (["describe", "x.xyz", "-o", "f.npz", "--c-min", "2"], "c_min"),
+        (["describe", "x.xyz", "-o", "no/such/f.npz"], "no such folder"),
+        (["describe", "x.xyz", "-o", "f.npz", "--variant", "huge"], "invalid choice"),
+        (["inform"], "invalid choice"),
+    ],
+)
+def test_a_wrong_command_line_is_one_sentence(tmp_path, monkeypatch, capsys, words, problem):
+    monkeypatch.chdir(tmp_path)
+    Path("x.xyz").write_text("1 2 3\n4 5 6\n")
+    try:
+        code = main(words)
+    except SystemExit as stop:
+        code = stop.code
+    captured = capsys.readouterr()
+    assert code == 2
+    assert problem in captured.err
+    assert captured.err.count("\n") == 1
+    assert "Traceback" not in captured.err
+
+
+def test_info(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(size=(50, 3)), np.zeros((2, 3))])
+    hf.write_points(tmp_path / "a.ply", points, {"red": np.zeros(52, np.uint8)})
+    (tmp_path / "n.swc").write_text("1 1 0 0 0 1 -1\n2 3 10 0 0 1 1\n")
+    (tmp_path / "one.xyz").write_text("1 2 3\n")
+    assert main(["info", str(tmp_path / "a.ply"), str(tmp_path / "n.swc"), str(tmp_path / "one.xyz")]) == 0
+    text = capsys.readouterr().out
+    for piece in (
+        "52 in 3 dimensions",
+        "red (uint8)",
+        "duplicates  1",
+        "r_nn",
+        "1 segments, 10 long",
+        "two distinct",
+    ):
+        assert piece in text
+    schedule = hf.scale_schedule(points)
+    assert f"{schedule[0]:.4g}" in text
+    assert main(["info", str(tmp_path / "absent.ply")]) == 1
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from heatfield.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('numpy', 'numba', 'scipy', 'sklearn', 'pyarrow') if m in sys.modules])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+    )
+    assert answer.stdout.splitlines()[-1] == "[]"
