@@ -33,7 +33,7 @@ CHUNK = 128
 def radii(tol: float, m: int) -> tuple[float, float]:
     """Both cut-offs as squared distances in units of 4t (see above)."""
     digits = math.log(1.0 / tol)
-    return digits + MARGIN, max(2.0 * (digits + MARGIN), digits + math.log(max(m, 2)) + 1.0)
+    return digits + MARGIN, max(2.0 * (digits + MARGIN), digits + math.log(max(m, 2)) + 2.0)
 
 
 @compiled()
