@@ -25,13 +25,16 @@ _MODULES = ("datasets", "plot")
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 if TYPE_CHECKING:
-    from . import datasets, plot
-    from ._check import HeatFieldWarning
-    from ._classifier import HFSClassifier
-    from ._descriptor import HFSDescriptor
-    from ._field import HeatField
-    from ._scales import adaptive_scales, scale_schedule
-    from ._signatures import Signatures, signatures
+    from . import datasets as datasets
+    from . import plot as plot
+    from ._check import HeatFieldWarning as HeatFieldWarning
+    from ._classifier import HFSClassifier as HFSClassifier
+    from ._descriptor import HFSDescriptor as HFSDescriptor
+    from ._field import HeatField as HeatField
+    from ._scales import adaptive_scales as adaptive_scales
+    from ._scales import scale_schedule as scale_schedule
+    from ._signatures import Signatures as Signatures
+    from ._signatures import signatures as signatures
 
 
 def __getattr__(name: str) -> Any:

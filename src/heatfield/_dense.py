@@ -1,4 +1,4 @@
-"""The dense path: every pair that can matter to the last digit, for a run of points."""
+"""The dense path up to three dimensions: every pair that can matter to the last digit."""
 
 from __future__ import annotations
 
@@ -49,33 +49,10 @@ def add_sums(sums: Any, tile: Any, count: int, zero: Any, spectrum: bool, with_f
         in_plane = directions2(tile[0], tile[1], half, count, zero)
         for c in range(5):
             sums[FIRST + c] += in_plane[c]
-    elif n == 1:
+    else:
         on_line = directions1(tile[0], half, count, zero)
         for c in range(2):
             sums[FIRST + c] += on_line[c]
-    else:
-        _add_directions(sums, tile, count)
-
-
-@compiled()
-def _add_directions(sums: Any, tile: Any, count: int) -> None:
-    """w r and w r r' in many dimensions: one matrix product for all pairs of axes."""
-    n = tile.shape[0] - 3
-    root = np.empty((n, count), tile.dtype)  # g r, so that root root' = w r r'
-    half = tile[n + 1]
-    for k in range(n):
-        total = 0.0
-        for j in range(count):
-            step = half[j] * tile[k, j]
-            root[k, j] = step
-            total += half[j] * step
-        sums[FIRST + k] += total
-    product = np.dot(root, root.T)
-    c = FIRST + n
-    for k in range(n):
-        for l in range(k, n):
-            sums[c] += product[k, l]
-            c += 1
 
 
 @compiled()
@@ -93,7 +70,7 @@ def _cutoff(t: float, nearest: float, digits: float, m: int) -> float:
 
 
 @compiled()
-def _gaps(target: Any, boxes: Any, gaps: Any) -> None:
+def gaps_to_blocks(target: Any, boxes: Any, gaps: Any) -> None:
     """Squared distance from one point to each block's box."""
     gaps[:] = 0.0
     for k in range(target.shape[0]):
@@ -112,7 +89,7 @@ def _count(gaps: Any, cut: float) -> int:
 
 
 @compiled()
-def _runs(gaps: Any, cut: float, m: int, begins: Any, ends: Any) -> int:
+def find_runs(gaps: Any, cut: float, m: int, begins: Any, ends: Any) -> int:
     """The blocks within the cut-off as runs of columns, neighbouring blocks joined."""
     runs = 0
     for b in range(gaps.shape[0]):
@@ -159,7 +136,7 @@ def dense_sums(
     rates = np.empty(steps, like.dtype)
     for i in range(first, last):
         target = sources[:, i].copy()
-        _gaps(target, boxes, gaps)
+        gaps_to_blocks(target, boxes, gaps)
         for a in range(steps):
             t = scales[i, a] if own else scales[0, a]
             cuts[a] = _cutoff(t, nearest[i], digits, m)
@@ -167,7 +144,7 @@ def dense_sums(
             rates[a] = -LOG2_E / (8.0 * t)
         coarse = steps - 1
         while coarse >= 0:
-            runs = _runs(gaps, cuts[coarse], m, begins, ends)
+            runs = find_runs(gaps, cuts[coarse], m, begins, ends)
             # Scales that reach nearly as far share the list: filling a tile anew
             # costs a quarter of summing it.
             fine = coarse

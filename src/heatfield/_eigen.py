@@ -85,38 +85,25 @@ def _eigenvalues3(packed: Any, out: Any) -> None:
 
 
 @compiled(EXACT)
-def eigenvalues2(xx: float, xy: float, yy: float) -> tuple[float, float]:
-    """Eigenvalues of a symmetric 2 x 2 matrix, largest first."""
-    first, second, _, _ = _rotate(xx, yy, xy)
-    return max(first, second), min(first, second)
+def _eigenvalues2(packed: Any, out: Any) -> None:
+    for i in range(packed.shape[0]):
+        first, second, _, _ = _rotate(packed[i, 0], packed[i, 2], packed[i, 1])
+        out[i, 0] = max(first, second)
+        out[i, 1] = min(first, second)
 
 
-@compiled()
-def eigenvalues(packed: Any, n: int, out: Any) -> None:
-    """Eigenvalues of many matrices given by their upper triangles, row by row.
-
-    ``packed`` is (count, n (n+1) / 2), ``out`` (count, n).
-    """
-    count = packed.shape[0]
+def eigenvalues(packed: Any, n: int) -> Any:
+    """Eigenvalues (count, n) of matrices given by their upper triangles, row by row, (count, n (n+1) / 2)."""
+    out = np.empty((packed.shape[0], n))
     if n == 1:
-        for i in range(count):
-            out[i, 0] = packed[i, 0]
+        out[:] = packed
     elif n == 2:
-        for i in range(count):
-            out[i, 0], out[i, 1] = eigenvalues2(packed[i, 0], packed[i, 1], packed[i, 2])
+        _eigenvalues2(packed, out)
     elif n == 3:
         _eigenvalues3(packed, out)
     else:
-        matrix = np.empty((n, n))
-        for i in range(count):
-            c = 0
-            finite = True
-            for k in range(n):
-                for l in range(k, n):
-                    matrix[k, l] = matrix[l, k] = packed[i, c]
-                    finite = finite and np.isfinite(packed[i, c])
-                    c += 1
-            if finite:
-                out[i] = np.linalg.eigvalsh(matrix)[::-1]
-            else:
-                out[i] = np.nan
+        matrices = np.zeros((packed.shape[0], n, n))
+        rows, columns = np.triu_indices(n)
+        matrices[:, rows, columns] = packed
+        out[:] = np.linalg.eigvalsh(matrices, UPLO="U")[:, ::-1]
+    return out

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ._arrange import BLOCK, arrange
+from ._arrange import arrange
 from ._check import Array
 from ._dense import column_count, dense_sums
+from ._dense_many import dense_sums_many
 from ._spacing import diameter_squared, mean_spacing, nearest_distinct
 from ._threads import pieces, run_pieces
 
@@ -55,6 +57,36 @@ class Cloud:
         return unit[self.order] if unit.shape[0] > 1 else unit
 
 
+def sum_rows(
+    cloud: Cloud,
+    unit_scales: Array,
+    first: int,
+    last: int,
+    sums: Array,
+    *,
+    spectrum: bool,
+    fourth: bool,
+    dtype: np.dtype,
+) -> None:
+    """Fill rows first..last of the table of sums of `_dense`; rows are in the cloud's kd order."""
+    if cloud.sources.shape[0] > 3:
+        dense_sums_many(cloud.sources, unit_scales, first, last, spectrum, fourth, dtype, sums)
+        return
+    dense_sums(
+        cloud.sources,
+        cloud.boxes,
+        cloud.nearest,
+        unit_scales,
+        first,
+        last,
+        DIGITS[dtype],
+        spectrum,
+        fourth,
+        np.empty(0, dtype),
+        sums,
+    )
+
+
 def pair_sums(
     cloud: Cloud,
     unit_scales: Array,
@@ -64,30 +96,20 @@ def pair_sums(
     dtype: np.dtype,
     n_threads: int,
 ) -> Array:
-    """The table of sums (m, T, columns) of `_dense`, rows in the cloud's kd order."""
+    """The table of sums (m, T, columns), its rows spread over threads."""
     n, m = cloud.sources.shape
     steps = unit_scales.shape[1]
     sums = np.zeros((m, steps, column_count(n, spectrum)))
-    like = np.empty(0, dtype)
 
     def work(first: int, last: int) -> None:
-        dense_sums(
-            cloud.sources,
-            cloud.boxes,
-            cloud.nearest,
-            unit_scales,
-            first,
-            last,
-            DIGITS[dtype],
-            spectrum,
-            fourth,
-            like,
-            sums,
-        )
+        sum_rows(cloud, unit_scales, first, last, sums, spectrum=spectrum, fourth=fourth, dtype=dtype)
 
     rows = min(max(1, int(_PIECE / max(1, m * steps))), math.ceil(m / (4 * n_threads)) or 1)
-    size = BLOCK * math.ceil(rows / BLOCK)
-    # Beyond three dimensions the pair sums call BLAS, whose own threads would fight with ours.
-    with threadpool_limits(1, "blas") if n > 3 else nullcontext():
-        run_pieces(work, pieces(m, size), n_threads, progress="points")
+    with one_blas_thread(n):
+        run_pieces(work, pieces(m, rows), n_threads, progress="points")
     return sums
+
+
+def one_blas_thread(n: int) -> Any:
+    """Beyond three dimensions the sums call BLAS, whose own threads would fight with ours."""
+    return threadpool_limits(1, "blas") if n > 3 else nullcontext()

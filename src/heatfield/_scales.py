@@ -106,7 +106,7 @@ def adaptive_scales(
     if (distance == 0.0).any():
         row = int(np.argmin(distance))
         raise ValueError(
-            f"points has {neighbours} or more copies of row {row}, so its {neighbours}-th neighbour is at distance 0; "
-            "use a larger k or distinct points"
+            f"points has {neighbours} or more copies of row {row}, "
+            f"so neighbour {neighbours} is at distance 0; use a larger k or distinct points"
         )
     return geometric(low, high, count)[None, :] * distance[:, None] ** 2

@@ -176,7 +176,7 @@ def signatures(
         energy=e2,
         response=c2,
         roughness=dirichlet,
-        relative_roughness=dirichlet / e2,
+        relative_roughness=equations.relative_roughness(e2, dirichlet),
         hds=hds,
     )
 

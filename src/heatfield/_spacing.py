@@ -33,7 +33,7 @@ def nearest_distinct(sources: Any, boxes: Any) -> tuple[Any, Any]:
 
     The distance is infinite where all points coincide.
     """
-    n, m = sources.shape
+    m = sources.shape[1]
     blocks = boxes.shape[2]
     nearest = np.full(m, np.inf)
     same = np.zeros(m, np.int64)
@@ -55,7 +55,7 @@ def nearest_distinct(sources: Any, boxes: Any) -> tuple[Any, Any]:
 
 @compiled()
 def mean_spacing(nearest: Any, same: Any) -> float:
-    """Mean nearest-neighbour distance over distinct points (each place counts once); NaN if there is one place."""
+    """Mean nearest-neighbour distance over distinct points, each place once; NaN if there is only one."""
     total = 0.0
     places = 0.0
     for i in range(nearest.shape[0]):
@@ -97,7 +97,7 @@ def diameter_squared(sources: Any, boxes: Any) -> float:
     pair; after that only pairs of blocks whose corners are farther apart than it
     are looked at.
     """
-    n, m = sources.shape
+    m = sources.shape[1]
     blocks = boxes.shape[2]
     best, here = 0.0, 0
     for _ in range(8):

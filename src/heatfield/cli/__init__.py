@@ -1,0 +1,41 @@
+"""The command line: one verb a job, each in a module of its own that loads when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from heatfield import __version__
+
+# verb: (module, what it does). A module offers add_arguments(parser) and run(options) -> exit code.
+VERBS = {
+    "demo": ("._demo", "describe and classify built-in data, and draw two pictures"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the command ``heatfield``."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(
+        prog="heatfield", description="Heat Field Signatures: multiscale geometry of point clouds."
+    )
+    parser.add_argument("--version", action="version", version=f"heatfield {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    for verb, (module, summary) in VERBS.items():
+        sub = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if verb in words[:1]:  # only the verb that was called loads its module
+            importlib.import_module(module, __name__).add_arguments(sub)
+    options = parser.parse_args(words)
+    if options.verb is None:
+        parser.print_help()
+        return 0
+    try:
+        return int(importlib.import_module(VERBS[options.verb][0], __name__).run(options))
+    except KeyboardInterrupt:
+        print("heatfield: stopped", file=sys.stderr)
+        return 130
+    except (ValueError, OSError, ImportError) as error:
+        print(f"heatfield {options.verb}: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,68 @@
+"""Orbit5k: five classes of orbits of a linked twist map on the torus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._check import Array, check_count
+from .._jit import compiled
+
+PARAMETERS = (2.5, 3.5, 4.0, 4.1, 4.3)
+
+
+@compiled()
+def _orbits(starts: Any, rates: Any, out: Any) -> None:
+    for i in range(out.shape[0]):
+        x, y = starts[i, 0], starts[i, 1]
+        r = rates[i]
+        for j in range(out.shape[1]):
+            out[i, j, 0], out[i, j, 1] = x, y
+            x = (x + r * y * (1.0 - y)) % 1.0
+            y = (y + r * x * (1.0 - x)) % 1.0
+
+
+def make_orbit5k(
+    n_per_class: int = 1000,
+    n_points: int = 1000,
+    *,
+    parameters: Sequence[float] = PARAMETERS,
+    random_state: int = 0,
+) -> tuple[list[Array], np.ndarray]:
+    """Clouds of Orbit5k and their labels 0..4, class by class.
+
+    An orbit starts at a uniform point of the unit square, which is its first point, and
+    follows x' = x + r y (1 - y) mod 1, then y' = y + r x' (1 - x') mod 1.
+
+    Parameters
+    ----------
+    n_per_class, n_points : int
+        The benchmark has 1,000 clouds of 1,000 points a class.
+    parameters : sequence of float
+        r of each class.
+    random_state : int
+        Every cloud has a stream of its own, so that cloud i of a class is the same
+        whatever the number of clouds.
+
+    Examples
+    --------
+    >>> from heatfield.datasets import make_orbit5k
+    >>> clouds, labels = make_orbit5k(n_per_class=2, n_points=100)
+    >>> len(clouds), clouds[0].shape, labels.tolist()
+    (10, (100, 2), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+    """
+    count = check_count(n_per_class, "n_per_class", 1)
+    length = check_count(n_points, "n_points", 1)
+    seed = check_count(random_state, "random_state", 0)
+    rates = np.array([float(r) for r in parameters])
+    if rates.size == 0 or not np.isfinite(rates).all():
+        raise ValueError(f"parameters must be finite numbers, one a class, got {parameters!r}")
+    labels = np.repeat(np.arange(rates.size), count)
+    starts = np.array(
+        [np.random.default_rng([seed, c, i]).uniform(size=2) for c in range(rates.size) for i in range(count)]
+    )
+    out = np.empty((labels.size, length, 2))
+    _orbits(starts, rates[labels], out)
+    return list(out), labels

@@ -1,0 +1,84 @@
+"""Clouds coloured by what the heat field says at each point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._check import as_points
+from .._signatures import Signatures
+from ._style import DIMENSION_COLORS, dimension_name, pyplot
+
+
+def dimension_over_scales(
+    points: ArrayLike,
+    signatures: Signatures,
+    *,
+    scales: Sequence[int] | None = None,
+    columns: int = 4,
+    title: str | None = None,
+) -> Any:
+    """The cloud once for each scale, coloured by heat dimension; 2-D or 3-D.
+
+    Parameters
+    ----------
+    points : array_like (m, 2) or (m, 3)
+    signatures : Signatures
+        Of these points.
+    scales : sequence of int, optional
+        Which scales, by index; all of them otherwise.
+    columns : int
+        Pictures a row.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
+    plt = pyplot()
+    from matplotlib.colors import LinearSegmentedColormap
+
+    checked = as_points(points)
+    n = checked.shape[1]
+    if n not in (2, 3):
+        raise ValueError(f"points must have 2 or 3 coordinates to be drawn, got {n}")
+    if signatures.dimension.shape[0] != checked.shape[0]:
+        raise ValueError(
+            f"signatures are of {signatures.dimension.shape[0]} points, but points has {checked.shape[0]}"
+        )
+    chosen = list(range(signatures.dimension.shape[1])) if scales is None else list(scales)
+    columns = min(columns, len(chosen))
+    rows = -(-len(chosen) // columns)
+    ramp = LinearSegmentedColormap.from_list("dimension", DIMENSION_COLORS[: n + 1])
+    extent = np.ptp(checked, axis=0)
+    # A flat, wide cloud gets flat, wide pictures. The view is from above at an angle, so
+    # the height holds the vertical extent and part of the depth.
+    tall = extent[-1] + 0.4 * extent[1] if n == 3 else extent[1]
+    ratio = float(np.clip(1.15 * tall / max(extent[0], 1e-12), 0.45, 1.3))
+    figure = plt.figure(figsize=(3.3 * columns, 3.3 * ratio * rows + 1.3), layout="constrained")
+    lengths = np.sqrt(np.atleast_2d(signatures.scales).mean(axis=0))
+    size = float(np.clip(6000 / len(checked), 0.3, 12))
+    axes = []
+    for place, a in enumerate(chosen):
+        axis = figure.add_subplot(rows, columns, place + 1, projection="3d" if n == 3 else None)
+        shown = axis.scatter(
+            *checked.T, c=signatures.dimension[:, a], s=size, cmap=ramp, vmin=0, vmax=n, linewidths=0
+        )
+        if n == 3:
+            axis.set_proj_type("ortho")
+            axis.set_box_aspect(np.maximum(extent, 1e-3 * extent.max() or 1.0), zoom=1.15 / ratio**0.5)
+            axis.view_init(elev=22, azim=-72)
+            axis.set_clip_on(False)
+            shown.set_clip_on(False)
+        else:
+            axis.set_aspect("equal")
+        axis.set_axis_off()
+        axis.set_title(f"scale {a}:  $\\sqrt{{t}}$ = {lengths[a]:.3g}", fontsize=10)
+        axes.append(axis)
+    bar = figure.colorbar(shown, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, aspect=50)
+    bar.set_ticks(range(n + 1), labels=[dimension_name(d) for d in range(n + 1)])
+    bar.set_label("heat dimension")
+    figure.suptitle(title or "What each point's neighbourhood looks like, from fine to coarse", fontsize=12)
+    return figure

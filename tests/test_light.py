@@ -1,0 +1,229 @@
+"""Light to import, light in memory, and at home in any process: fork, spawn, threads, read-only machines."""
+
+import json
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from clouds import cloud
+
+import heatfield as hf
+from heatfield import _jit
+
+SOURCE = Path(hf.__file__).parent
+
+
+def run(code, **options):
+    """What the code prints, in a fresh process that sees this source tree."""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent), **options.pop("env", {})}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, **options
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# --- import ------------------------------------------------------------------------
+
+
+def test_import_loads_nothing_heavy():
+    loaded = json.loads(run("import heatfield, json, sys; print(json.dumps(list(sys.modules)))"))
+    heavy = {"numpy", "scipy", "numba", "llvmlite", "sklearn", "torch", "matplotlib", "skimage", "pandas"}
+    assert heavy.isdisjoint(loaded)
+
+
+def test_numerics_load_no_leaf():
+    """Signatures need neither learning nor plotting."""
+    code = """
+import heatfield as hf, json, sys
+hf.signatures([[0.0], [1.0]])
+print(json.dumps(list(sys.modules)))
+"""
+    assert {"sklearn", "torch", "matplotlib", "skimage", "pandas"}.isdisjoint(json.loads(run(code)))
+
+
+def test_import_takes_a_fraction_of_numpy_and_scipy():
+    code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+    ours, theirs = (
+        min(float(run(code.format(names))) for _ in range(3)) for names in ("heatfield", "numpy, scipy")
+    )
+    assert ours < 0.5 * theirs
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match=r"^module 'heatfield' has no attribute 'signature'$"):
+        hf.signature  # noqa: B018
+
+
+# --- memory ------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to reset the peak")
+def test_peak_memory_of_20000_points():
+    """The peak is the kernel's high-water mark, reset after a small cloud has loaded all code."""
+    code = """
+import numpy as np, heatfield as hf
+
+def status(key):
+    lines = open("/proc/self/status").read().splitlines()
+    return int(next(line for line in lines if line.startswith(key)).split()[1]) / 1024  # MB
+
+points = np.random.default_rng(0).normal(size=(20_000, 3))
+points /= np.linalg.norm(points, axis=1, keepdims=True)
+hf.signatures(points[:100], transition="exact", n_jobs=2)
+open("/proc/self/clear_refs", "w").write("5")
+before = status("VmRSS:")
+hf.signatures(points, transition="exact", n_jobs=2)
+print(status("VmHWM:") - before)
+"""
+    # A table of 20,000 x 20,000 bytes alone would be 400 MB.
+    assert 10 < float(run(code)) < 200
+
+
+# --- processes and threads ---------------------------------------------------------
+
+
+def signatures_of(name):
+    return hf.signatures(cloud(name), n_jobs=2).per_point()
+
+
+# Newer Pythons warn of a fork while there are threads, and BLAS keeps some.
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("method", sorted({"fork", "spawn"} & {*multiprocessing.get_all_start_methods()}))
+def test_worker_processes(method):
+    names = ["ball", "sphere", "curve"]
+    expected = [signatures_of(name) for name in names]  # the parent has computed before it forks
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        found = pool.map_async(signatures_of, names).get(timeout=100)
+    np.testing.assert_array_equal(np.array(found), np.array(expected))
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_many_callers_at_once(n):
+    clouds = [cloud(name, n) for name in ("ball", "sphere", "curve", "lattice")] * 3
+    expected = [hf.signatures(points).per_point() for points in clouds]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda points: hf.signatures(points, n_jobs=2).per_point(), clouds))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+# --- where nothing can be written --------------------------------------------------
+
+
+@pytest.fixture
+def locked_package():
+    """A copy of the package in a folder that cannot be written, beside one for temporary files that can."""
+    with tempfile.TemporaryDirectory() as name:
+        locked, temporary = Path(name) / "locked", Path(name) / "temporary"
+        shutil.copytree(SOURCE, locked / "heatfield", ignore=shutil.ignore_patterns("__pycache__"))
+        temporary.mkdir()
+        folders = [locked, *(path for path in locked.rglob("*") if path.is_dir())]
+        for folder in folders:
+            folder.chmod(0o555)
+        yield locked, temporary
+        for folder in folders:
+            folder.chmod(0o755)
+
+
+def run_locked(code, locked, temporary):
+    """Run where neither the package nor the home can be written.
+
+    Permissions do not bind root, so root gives up its capabilities first.
+    """
+    start = [sys.executable, "-c"]
+    if hasattr(os, "getuid") and os.getuid() == 0:
+        start = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", *start]
+    environment = {"PYTHONPATH": str(locked), "HOME": str(locked), "TMPDIR": str(temporary)}
+    options = {"env": {**environment, "PATH": os.environ["PATH"]}, "capture_output": True, "text": True}
+    probe = f"import os; os.mkdir({str(locked / 'probe')!r})"
+    if shutil.which(start[0]) is None:
+        pytest.skip("root cannot give up its capabilities without setpriv")
+    if "PermissionError" not in subprocess.run([*start, probe], **options).stderr:
+        pytest.skip("this file system does not keep a folder from being written")
+    done = subprocess.run([*start, code], **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_works_where_neither_package_nor_home_can_be_written(locked_package):
+    locked, temporary = locked_package
+    code = "import heatfield as hf; print(hf.adaptive_scales([[0.0], [1.0], [2.0]], 3, k=1).tolist())"
+    expected = hf.adaptive_scales([[0.0], [1.0], [2.0]], 3, k=1).tolist()
+    assert json.loads(run_locked(code, locked, temporary)) == expected
+    assert not list(locked.rglob("__pycache__"))
+
+    # The machine code went to the private folder, and the next process takes it from there.
+    (folder,) = temporary.glob("heatfield-cache-*")
+    compiled = {path: path.stat().st_mtime_ns for path in folder.rglob("*.nbc")}
+    assert compiled
+    assert json.loads(run_locked(code, locked, temporary)) == expected
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.nbc")} == compiled
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs POSIX permissions")
+class TestPrivateCache:
+    """What lies in the cache is unpickled: only a folder that no one else can write is trusted."""
+
+    def place(self, temporary):
+        return temporary / f"heatfield-cache-{os.getuid()}"
+
+    def test_is_made_for_this_user_alone(self, temporary):
+        assert _jit._private_cache() == self.place(temporary)
+        assert self.place(temporary).stat().st_mode & 0o777 == 0o700
+        assert _jit._private_cache() == self.place(temporary)  # and is found again
+
+    @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777])
+    def test_writable_for_others_is_refused(self, temporary, mode):
+        self.place(temporary).mkdir()
+        self.place(temporary).chmod(mode)
+        assert _jit._private_cache() is None
+
+    def test_of_another_user_is_refused(self, temporary, monkeypatch):
+        other = os.getuid() + 1
+        monkeypatch.setattr(os, "getuid", lambda: other)
+        (temporary / f"heatfield-cache-{other}").mkdir(mode=0o700)
+        assert _jit._private_cache() is None
+
+    def test_link_is_refused(self, temporary):
+        (temporary / "elsewhere").mkdir(mode=0o700)
+        self.place(temporary).symlink_to(temporary / "elsewhere")
+        assert _jit._private_cache() is None
+
+    def test_file_in_its_place_is_refused(self, temporary):
+        self.place(temporary).touch()
+        assert _jit._private_cache() is None
+
+    def test_no_temporary_directory_at_all(self, monkeypatch):
+        def none():
+            raise FileNotFoundError("No usable temporary directory found")
+
+        monkeypatch.setattr(tempfile, "gettempdir", none)
+        assert _jit._private_cache() is None
+
+
+def test_without_any_cache_it_still_compiles(monkeypatch):
+    """Numba refuses to cache; then the function is compiled for this process only."""
+    plain = _jit.numba.njit
+
+    def refuses_to_cache(*args, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return plain(*args, **options)
+
+    monkeypatch.setattr(_jit.numba, "njit", refuses_to_cache)
+    monkeypatch.setattr(_jit, "_private_cache", lambda: None)
+    assert _jit.compiled()(lambda x: 2 * x)(21) == 42
