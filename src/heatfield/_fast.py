@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,23 +13,20 @@ from ._check import Array
 from ._costs import Costs
 from ._dense import HALF_SQUARE, HALF_WEIGHT, WEIGHT, column_count
 from ._fourier import Grid, digits_for, fourier_sums
+from ._moments import DIGITS
 from ._near import near_sums, radii
 from ._plan import ScalePlan, chosen_nodes, price_scale
-from ._threads import pieces, run_pieces
-from ._tree import blocks_within, grow
+from ._threads import pieces, run_alone, run_pieces
+from ._tree import blocks_within, count_within, grow
 
 # The transform's error stays below this many times eps times the largest sum (measured: below 1).
 SAFETY = 2.0
 # eps of the first try, in units of tol: the largest sum may be this many times (over 2) the own one.
 _FIRST_TRY = 0.1
 LEAST_EPS = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
-LEAST_TOL = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-5}
-# w D**4 asks for two more derivatives, whose rounding is this large beside the largest sum.
-_FOURTH_ROUNDING = 1e-13
 # Points from which one transform is given all threads; smaller ones run side by side.
 _ALONE = 200_000
 _NONE = np.empty(0)
-_PIECE_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -92,12 +88,12 @@ def scale_sums(
     small = [box for box in boxes if box not in large]
     lonely: list[np.ndarray] = []
 
-    def transform(index: int, _: int, todo: list[Any], n_threads: int) -> None:
-        lonely.append(job.transform(*todo[index], n_threads, report))
+    def transform(box: tuple[int, int, int], n_threads: int) -> None:
+        lonely.append(job.transform(*box, n_threads, report))
 
-    # In a thread of its own even when alone, so that Ctrl-C is heard while it computes.
-    run_pieces(lambda a, b: transform(a, b, large, wish.n_threads), [(i, i + 1) for i in range(len(large))], 1)
-    run_pieces(lambda a, b: transform(a, b, small, 1), [(i, i + 1) for i in range(len(small))], wish.n_threads)
+    for box in large:
+        run_alone(lambda box=box: transform(box, wish.n_threads))  # type: ignore[misc]
+    run_pieces(lambda a, _: transform(small[a], 1), pieces(len(small), 1), wish.n_threads)
     job.near(direct)
     report.points_near = sum(last - first for first, last in direct)
     report.points_transformed = q - report.points_near
@@ -105,20 +101,23 @@ def scale_sums(
         rest = np.sort(np.concatenate(lonely))
         report.points_checked = rest.size
         job.near_at(rest)
-    _explain(report, len(boxes), full, m)
+    _explain(report, len(boxes), full)
     return sums, report
 
 
-def _explain(report: ScalePlan, boxes: int, full: float, m: int) -> None:
+def _explain(report: ScalePlan, boxes: int, full: float) -> None:
     report.transforms = boxes
     if boxes == 0:
-        report.reason = f"neighbours within {math.sqrt(4.0 * full):.3g} sqrt(t) are cheaper than any transform"
+        report.reason = (
+            f"neighbours within {math.sqrt(4.0 * full):.3g} sqrt(t) are cheaper than any transform"
+        )
         return
     report.method = "fourier" if boxes == 1 and report.points_near == 0 else "boxes"
     grid = " x ".join(map(str, report.largest_grid))
     report.reason = (
-        f"{boxes} transform{'s' if boxes > 1 else ''} of up to {grid} modes for {report.points_transformed:,} "
-        f"points, {report.points_near:,} near, {report.points_checked:,} too lonely for the transform summed directly"
+        f"{boxes} transform{'s' if boxes > 1 else ''} of up to {grid} modes for "
+        f"{report.points_transformed:,} points, {report.points_checked:,} of them too lonely for its error "
+        f"and summed directly; {report.points_near:,} points near"
     )
 
 
@@ -174,7 +173,11 @@ class _Job:
             grid = Grid.over(low, high, *box, t, digits_for(eps, self.wish.fourth), 4.0 * t * self.wide)
             if grid.size > math.prod(report.largest_grid or (0,)):
                 report.largest_grid = grid.modes
-            places = self.targets.points[:, todo] if todo.size < last - first else self.targets.points[:, first:last]
+            places = (
+                self.targets.points[:, todo]
+                if todo.size < last - first
+                else self.targets.points[:, first:last]
+            )
             table = fourier_sums(
                 places, around, weights, grid, t, eps,
                 spectrum=self.wish.spectrum, fourth=self.wish.fourth, half=half,
@@ -182,8 +185,6 @@ class _Job:
             )  # fmt: skip
             largest = table[:, WEIGHT].max()
             error = SAFETY * eps * largest + left_out
-            if self.wish.fourth:
-                error = max(error, _FOURTH_ROUNDING * largest)
             good = 0.8 * self.wish.tol * table[:, WEIGHT] >= error
             if half:  # totals of the whole box: they stay with its first row
                 self.sums[first, HALF_WEIGHT : HALF_SQUARE + 1] = table[0, HALF_WEIGHT : HALF_SQUARE + 1]
@@ -196,7 +197,9 @@ class _Job:
             wanted = 0.3 * self.wish.tol * max(1.0, float(table[~good, WEIGHT].min(initial=np.inf))) / largest
             finer = max(self.least, min(wanted, 1e-2 * eps))
             direct = failed.size * around.shape[1] * self.wish.costs.pair
-            again = self.wish.costs.fourier * 8 * grid.size * 60 + self.wish.costs.spread * 3000 * around.shape[1]
+            again = (
+                self.wish.costs.fourier * 8 * grid.size * 60 + self.wish.costs.spread * 3000 * around.shape[1]
+            )
             if failed.size == 0 or finer > 0.5 * eps or direct < again:
                 self.advance(last - first - failed.size)
                 return failed
@@ -240,11 +243,7 @@ class _Job:
             self.advance(last - first)
 
         step = BLOCK * 16
-        todo = [
-            (first + a, first + b)
-            for first, last in ranges
-            for a, b in pieces(last - first, step)
-        ]  # fmt: skip
+        todo = [(first + a, first + b) for first, last in ranges for a, b in pieces(last - first, step)]
         run_pieces(work, todo, self.wish.n_threads)
 
 
@@ -252,3 +251,28 @@ def _output_count(n: int, spectrum: bool, fourth: bool) -> int:
     """Packed type-2 transforms."""
     fields = (1 + n + n * (n + 1) // 2 if spectrum else 2) + fourth
     return (fields + 1) // 2
+
+
+def fast_seconds(places: Places, unit: Array, wish: Wish) -> float:
+    """What the fast path would take on one core."""
+    full, wide = radii(wish.tol, places.points.shape[1])
+    total = 0.0
+    for a in range(unit.shape[1]):
+        t = np.ascontiguousarray(unit[:, a])
+        job = _Job(places, places, t, wish, _NONE, None, full, wide, _NONE, lambda _: None)
+        total += job.plan()[2]
+    return total
+
+
+def dense_seconds(places: Places, unit: Array, wish: Wish) -> float:
+    """What the dense path would take on one core, from the neighbours of a few points."""
+    n, m = places.points.shape
+    spread = DIGITS[wish.dtype] + math.log(m)
+    total = 0.0
+    sample = np.unique(np.linspace(0, m - 1, 64).astype(int))
+    for i in sample:
+        at = np.ascontiguousarray(places.points[:, i])
+        for t in unit[i if unit.shape[0] > 1 else 0]:
+            pairs = count_within(*places.tree, at, at, 8.0 * t * spread, m)
+            total += pairs * wish.costs.pair + wish.costs.target + m / BLOCK * 2e-9 * n
+    return total * m / sample.size

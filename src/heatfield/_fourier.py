@@ -26,7 +26,7 @@ _LARGE = 2_000_000
 
 
 def digits_for(eps: float, fourth: bool) -> float:
-    """t k**2 at the highest frequency: log(1 / eps), with room for the series' tail and the derivatives' factors."""
+    """t k**2 at the highest frequency: log(1 / eps), and room for the tail and the derivatives' factors."""
     return math.log(1.0 / eps) + (8.0 if fourth else 4.0)
 
 
@@ -40,7 +40,14 @@ class Grid:
 
     @classmethod
     def over(
-        cls, low: Array, high: Array, source_low: Array, source_high: Array, t: float, digits: float, image: float
+        cls,
+        low: Array,
+        high: Array,
+        source_low: Array,
+        source_high: Array,
+        t: float,
+        digits: float,
+        image: float,
     ) -> Grid:
         """For targets and sources in their boxes; ``image``: squared distance that images must keep.
 
@@ -127,7 +134,7 @@ def fourier_sums(
     dtype: np.dtype,
     n_threads: int,
 ) -> Array:
-    """The table of sums (q, columns) at the targets (n, q) of the sources (n, p), to about ``eps`` times the largest.
+    """The table of sums (q, columns) at targets (n, q) of the sources (n, p), to ``eps`` times the largest.
 
     ``half`` puts the total over the targets of the sums of g = exp(-D**2 / 8t) into the first row;
     ``same`` says that targets and sources are the same points, which saves a transform.
@@ -135,7 +142,10 @@ def fourier_sums(
     n, q = targets.shape
     kind = "complex128" if dtype == np.float64 else "complex64"
     options = {
-        "eps": eps, "dtype": kind, "nthreads": n_threads, "maxbatchsize": 1 if grid.size > _LARGE else 0,
+        "eps": eps,
+        "dtype": kind,
+        "nthreads": n_threads,
+        "maxbatchsize": 1 if grid.size > _LARGE else 0,
         "showwarn": 0,
     }
     at = grid.angles(targets, dtype)

@@ -18,7 +18,7 @@ import numpy as np
 from ._arrange import BLOCK, gap_squared
 from ._dense import FIRST, SQUARE, WEIGHT, add_sums
 from ._exponential import LOG2_E
-from ._jit import compiled
+from ._jit import SUMS, compiled
 from ._pairs import TILE, fill, heat
 from ._tree import blocks_within
 
@@ -54,7 +54,7 @@ def _split(boxes: Any, found: Any, count: int, low: Any, high: Any, cut: float) 
 
 @compiled()
 def _gather(sources: Any, weights: Any, found: Any, first: int, last: int, columns: Any) -> int:
-    """Copy the blocks found[first:last] side by side into ``columns`` (n + 1, ...); return how many points."""
+    """Copy the blocks found[first:last] side by side into ``columns``; return how many points."""
     n, m = sources.shape
     filled = 0
     for c in range(first, last):
@@ -85,7 +85,29 @@ def _sum_columns(
         if weighted:
             for j in range(filled):
                 tile[n + 1, j] *= columns[n, at + j]
-        add_sums(row, tile, filled, rate - rate, spectrum, with_fourth)
+        add_sums(row, tile, filled, rate - rate, spectrum and n <= 3, with_fourth)
+        if spectrum and n > 3:
+            _add_directions(row, tile, filled, n)
+
+
+@compiled(SUMS)
+def _add_directions(row: Any, tile: Any, count: int, n: int) -> None:
+    """w r and w r r' beyond three dimensions, axis by axis."""
+    half = tile[n + 1]
+    c = FIRST + n
+    for k in range(n):
+        x = tile[k]
+        total = 0.0
+        for j in range(count):
+            total += half[j] * half[j] * x[j]
+        row[FIRST + k] += total
+        for l in range(k, n):
+            y = tile[l]
+            total = 0.0
+            for j in range(count):
+                total += half[j] * half[j] * x[j] * y[j]
+            row[c] += total
+            c += 1
 
 
 @compiled()
@@ -100,7 +122,7 @@ def near_sums(
     of each target to the nearest source, or empty where the targets are sources. ``weights`` (m,)
     are square roots, or empty; with weights the sums of g alone mean nothing.
     """
-    n, m = sources.shape
+    n = sources.shape[0]
     tile = np.zeros((n + 3, TILE + 24), like.dtype)
     rough = np.zeros((n + 3, TILE + 24), np.float32)
     found = np.empty(boxes.shape[2], np.int64)

@@ -13,15 +13,42 @@ import numpy as np
 from ._arrange import BLOCK
 from ._jit import compiled
 from ._spacing import _farthest, _largest, _nearest_in_block
-from ._tree import DEPTH, gap, points_in, reach
+from ._threads import pieces, run_pieces
+from ._tree import DEPTH, gap, grow, points_in, reach
+
+# Points from which the tree pays.
+MANY = 4096
+
+
+def nearest_of_many(sources: Any, boxes: Any, n_threads: int = 1) -> tuple[Any, Any]:
+    """`_spacing.nearest_distinct`, spread over threads."""
+    m, blocks = sources.shape[1], boxes.shape[2]
+    tree = grow(boxes)
+    nearest, same = np.full(m, np.inf), np.zeros(m, np.int64)
+    run_pieces(
+        lambda first, last: nearest_by_tree(sources, *tree, first, last, nearest, same),
+        pieces(blocks, 4096),
+        n_threads,
+    )
+    return nearest, same
+
+
+def diameter_of_many(sources: Any, boxes: Any) -> float:
+    """`_spacing.diameter_squared`: a long pair first, then only what could be longer."""
+    tree = grow(boxes)
+    best = long_walk(sources)
+    compass, radius = directions(sources, *tree)
+    for first, last in pieces(radius.size, 32768):  # in pieces, so that Ctrl-C is heard
+        best = farthest_by_tree(sources, *tree, compass, radius, first, last, best)
+    return float(best)
 
 
 @compiled()
 def _is_one_place(node: Any) -> bool:
+    same = True
     for k in range(node.shape[1]):
-        if node[0, k] != node[1, k]:
-            return False
-    return True
+        same = same and node[0, k] == node[1, k]
+    return same
 
 
 @compiled()
@@ -135,9 +162,17 @@ def _opposite(compass: Any, radius: Any, a: int, b: int) -> float:
 
 @compiled()
 def farthest_by_tree(
-    sources: Any, nodes: Any, begin: Any, size: Any, compass: Any, radius: Any, first: int, last: int, best: float
+    sources: Any,
+    nodes: Any,
+    begin: Any,
+    size: Any,
+    compass: Any,
+    radius: Any,
+    first: int,
+    last: int,
+    best: float,
 ) -> float:
-    """Largest squared distance between a point of the nodes first to last and any other, if above ``best``."""
+    """Largest squared distance from the nodes first to last to any other point, if above ``best``."""
     n, m = sources.shape
     stack = np.empty(DEPTH, np.int64)
     at = np.empty(n)

@@ -121,3 +121,36 @@ def count_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: fl
         stack[top + 1] = i + 1
         top += 2
     return count
+
+
+@compiled()
+def nearest_source(targets: Any, sources: Any, nodes: Any, begin: Any, size: Any) -> Any:
+    """Squared distance of each target (n, q) to the nearest source."""
+    n, q = targets.shape
+    m = sources.shape[1]
+    out = np.full(q, np.inf)
+    stack = np.empty(DEPTH, np.int64)
+    at = np.empty(n)
+    for i in range(q):
+        for k in range(n):
+            at[k] = targets[k, i]
+        stack[0] = 0
+        top = 1 if nodes.shape[0] else 0
+        while top:
+            top -= 1
+            b = stack[top]
+            if gap(at, at, nodes[b]) >= out[i]:
+                continue
+            if size[b] == 1:
+                for j in range(begin[b] * BLOCK, min(m, (begin[b] + 1) * BLOCK)):
+                    square = 0.0
+                    for k in range(n):
+                        square += (sources[k, j] - at[k]) ** 2
+                    out[i] = min(out[i], square)
+                continue
+            left, right = b + 1, b + 2 * ((size[b] + 1) // 2)
+            if gap(at, at, nodes[left]) <= gap(at, at, nodes[right]):
+                left, right = right, left
+            stack[top], stack[top + 1] = left, right  # the nearer one is taken first
+            top += 2
+    return out
