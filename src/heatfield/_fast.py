@@ -138,6 +138,7 @@ class _Job:
 
     def __post_init__(self) -> None:
         self.roots = _NONE if self.weights is None else np.sqrt(self.weights)
+        self.mass = self.sources.points.shape[1] if self.weights is None else float(self.weights.sum())
         self.same = self.targets is self.sources
         self.least = LEAST_EPS[self.wish.dtype]
         self.first_eps = max(self.least, _FIRST_TRY * self.wish.tol)
@@ -167,8 +168,7 @@ class _Job:
         todo = np.arange(first, last)
         eps = self.first_eps
         half = self.wish.half
-        mass = float(around.shape[1]) if weights is None else float(weights.sum())
-        left_out = 0.0 if everything else mass * math.exp(-self.wide)
+        left_out = 0.0 if everything else self.mass * math.exp(-self.wide)
         while True:
             grid = Grid.over(low, high, *box, t, digits_for(eps, self.wish.fourth), 4.0 * t * self.wide)
             if grid.size > math.prod(report.largest_grid or (0,)):
@@ -214,7 +214,10 @@ class _Job:
         m = self.sources.points.shape[1]
         columns = (found[:count, None] * BLOCK + np.arange(BLOCK)).ravel()
         columns = columns[columns < m]
-        return self.sources.points[:, columns], None if self.weights is None else self.weights[columns]
+        # A block may reach far beyond the halo, and the grid must not.
+        places = self.sources.points[:, columns]
+        inside = ((places >= low[:, None] - halo) & (places <= high[:, None] + halo)).all(axis=0)
+        return places[:, inside], None if self.weights is None else self.weights[columns[inside]]
 
     def near(self, ranges: list[tuple[int, int]]) -> None:
         """Sum ranges of targets directly."""
