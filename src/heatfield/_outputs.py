@@ -116,13 +116,15 @@ def fast_outputs(cloud: Cloud, targets: Targets, times: Array, unit: Array, wish
             report.t = float(np.median(one_time))
             out.plan.scales.append(report)
             sums, unit_time = table[:, None, :], t[:, None]
-            out.density[targets.rows, a] = equations.density(sums, one_time, n)[:, 0]
-            d = equations.dimension(sums, unit_time)
-            out.dimension[targets.rows, a] = d[:, 0]
-            if out.transition is not None:
-                out.transition[targets.rows, a] = equations.transition_exact(sums, unit_time, d)[:, 0]
-            if out.spectrum is not None:
-                out.spectrum[targets.rows, a] = equations.spectrum(sums, unit_time, n)[:, 0]
+            # Where a far place sees no heat at all (0 / 0), dimension and spectrum are NaN, and rightly so.
+            with np.errstate(invalid="ignore", divide="ignore"):
+                out.density[targets.rows, a] = equations.density(sums, one_time, n)[:, 0]
+                d = equations.dimension(sums, unit_time)
+                out.dimension[targets.rows, a] = d[:, 0]
+                if out.transition is not None:
+                    out.transition[targets.rows, a] = equations.transition_exact(sums, unit_time, d)[:, 0]
+                if out.spectrum is not None:
+                    out.spectrum[targets.rows, a] = equations.spectrum(sums, unit_time, n)[:, 0]
             if wish.half:
                 out.energy[a] = equations.energy(sums, one_time, n)[0]
                 out.response[a] = equations.response(sums, unit_time, n)[0]
