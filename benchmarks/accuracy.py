@@ -144,10 +144,8 @@ def run_row(name: str, row: str, features, labels, n: int, entry: dict, found: d
             temporary.replace(options.out)
     goal = entry.get("goal")
     verdict = "" if goal is None else ("reached" if entry["mean"] >= goal else "MISSED") + f" (goal {goal})"
-    print(
-        f"{name:8s} {row:12s} {entry['mean']:6.2f} ± {entry['std']:.2f}  {len(entry['splits'])} splits  {verdict}",
-        flush=True,
-    )
+    shown = f"{entry['mean']:6.2f} ± {entry['std']:.2f}  {len(entry['splits'])} splits"
+    print(f"{name:8s} {row:12s} {shown}  {verdict}", flush=True)
 
 
 if __name__ == "__main__":

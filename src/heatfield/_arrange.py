@@ -25,7 +25,7 @@ BLOCK = 16
 
 
 @compiled()
-def _origin_and_exponent(points: Any) -> tuple[Any, int]:
+def origin_and_exponent(points: Any) -> tuple[Any, int]:
     """A corner to subtract without rounding (0 where none is needed), and log2 of the extent."""
     m, n = points.shape
     origin = np.zeros(n)
@@ -82,7 +82,7 @@ def arrange(points: Any) -> tuple[Any, Any, Any, int]:
     the caller's cloud; and the exponent e with original = normalised * 2**e.
     """
     m, n = points.shape
-    origin, exponent = _origin_and_exponent(points)
+    origin, exponent = origin_and_exponent(points)
     factor = math.ldexp(1.0, -exponent)
     order = kd_order(points)
     sources = np.empty((n, m))

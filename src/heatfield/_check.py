@@ -93,8 +93,12 @@ def as_scales(scales: ArrayLike, m: int, name: str = "scales") -> Array:
         place = np.argwhere(bad)[0]
         where = f"{name}[{place[1]}]" if array.ndim == 1 else f"{name}[{place[0]}, {place[1]}]"
         raise ValueError(f"{name} must be positive and finite, got {where} = {table[tuple(place)]}")
-    if (np.diff(table, axis=1) <= 0).any():
-        raise ValueError(f"{name} must increase, got {np.array2string(table[0], precision=4, threshold=12)}")
+    falling = (np.diff(table, axis=1) <= 0).any(axis=1)
+    if falling.any():
+        row = int(falling.argmax())
+        where = "" if array.ndim == 1 else f"row {row}: "
+        shown = np.array2string(table[row], precision=4, threshold=12)
+        raise ValueError(f"{name} must increase, got {where}{shown}")
     return table
 
 

@@ -187,7 +187,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         values, counts = np.unique(labels, return_counts=True)
         if counts.min() < 2:
             raise ValueError(
-                f"head='auto' needs at least 2 clouds a class, but class {values[counts.argmin()]!r} has 1; "
+                f"head='auto' needs at least 2 clouds a class, but class {values[counts.argmin()].item()!r} has 1; "
                 "choose a head"
             )
         folds = min(check_count(self.inner_folds, "inner_folds", 2), int(counts.min()))

@@ -105,5 +105,7 @@ def eigenvalues(packed: Any, n: int) -> Any:
         matrices = np.zeros((packed.shape[0], n, n))
         rows, columns = np.triu_indices(n)
         matrices[:, rows, columns] = packed
-        out[:] = np.linalg.eigvalsh(matrices, UPLO="U")[:, ::-1]
+        out[:] = np.nan
+        finite = np.isfinite(packed).all(axis=1)  # one bad matrix would fail them all
+        out[finite] = np.linalg.eigvalsh(matrices[finite], UPLO="U")[:, ::-1]
     return out

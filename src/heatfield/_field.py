@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._arrange import BLOCK, _origin_and_exponent, arrange
+from ._arrange import BLOCK, arrange, origin_and_exponent
 from ._check import Array, as_points, thread_count
 from ._field_sums import field_columns, field_sums
 from ._moments import DIGITS
@@ -70,7 +70,7 @@ class HeatField:
         self.weights: Array = heat[heat > 0.0]
         self.points.flags.writeable = self.weights.flags.writeable = False
 
-        self._origin, _ = _origin_and_exponent(self.points)
+        self._origin, _ = origin_and_exponent(self.points)
         self._sources, self._boxes, order, self._exponent = arrange(self.points)
         # Relative to the largest, so that a unit of weight changes no digit.
         self._log_unit = float(np.log(self.weights.max()))

@@ -27,10 +27,9 @@ EXACT = {"contract"}
 
 def _private_cache() -> Path | None:
     """A cache folder under the temporary directory that only this user can write."""
-    folder = (
-        Path(tempfile.gettempdir()) / f"heatfield-cache-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-    )
+    user = os.getuid() if hasattr(os, "getuid") else "user"
     try:
+        folder = Path(tempfile.gettempdir()) / f"heatfield-cache-{user}"
         folder.mkdir(mode=0o700, exist_ok=True)
         status = folder.stat(follow_symlinks=False)
     except OSError:

@@ -9,18 +9,13 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from ._check import Array, HeatFieldWarning, as_points, check_count, check_range
-from ._jit import compiled
 from ._moments import Cloud
 
 
-@compiled()
 def geometric(low: float, high: float, n_scales: int) -> Array:
-    """``n_scales`` times with equal ratios from low to high; NaN if either is."""
-    out = np.empty(n_scales)
-    step = (np.log(high) - np.log(low)) / (n_scales - 1)
-    for a in range(n_scales):
-        out[a] = np.exp(np.log(low) + step * a)
-    out[0], out[n_scales - 1] = low, high
+    """``n_scales`` times with equal ratios from low to high."""
+    out = low * np.exp(np.log(high / low) * np.arange(n_scales) / (n_scales - 1))
+    out[-1] = high
     return out
 
 

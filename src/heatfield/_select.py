@@ -53,7 +53,7 @@ def select(values: Any, order: Any, lo: int, hi: int, k: int) -> None:
 
 @compiled()
 def percentile(values: Any, lo: int, hi: int, fraction: float) -> tuple[float, int]:
-    """The percentile with linear interpolation, and the rank from which all values are at least it.
+    """The percentile with linear interpolation, and its lower rank, behind which nothing is smaller.
 
     ``values[lo:hi]`` must hold the ranks lo to hi of the whole array (its
     beginning at rank 0); it is rearranged.

@@ -77,7 +77,8 @@ class Signatures:
         channels = [self.density[:, :, None], self.dimension[:, :, None], self.transition[:, :, None]]
         if self.spectrum is not None:
             channels.append(self.spectrum)
-        return np.concatenate(channels, axis=2).reshape(self.density.shape[0], -1)
+        table = np.concatenate(channels, axis=2)
+        return table.reshape(table.shape[0], table.shape[1] * table.shape[2])
 
 
 def signatures(
@@ -156,11 +157,14 @@ def signatures(
                 "scales must hold at least 2 times for transition='difference', got 1; "
                 "use transition='exact' for a single time"
             )
-    if m == 0 or not np.isfinite(times).all():
-        return _undefined(m, n, times, with_spectrum, centers, sigma)
-
     where = check_targets(targets, m, n)
-    common = scales is None or np.ndim(scales) != 2  # E2 belongs to one time for all points
+    own = scales is not None and np.ndim(scales) == 2
+    shown = times if own else times[0]
+    if m == 0 or not np.isfinite(times).all():
+        rows = m if where is None else where.shape[0]
+        return _undefined(rows, n, shown, with_spectrum, centers, sigma)
+
+    common = not own  # E2 belongs to one time for all points
     exact = transition == "exact"
     wish = wish_for(m, tolerance, with_spectrum, exact, common and where is None, precision, n_threads)
     unit = cloud.unit_scales(times)
@@ -236,22 +240,31 @@ def _fast_outputs(
 
 def check_hds(centers: ArrayLike | None, sigma: float, n: int) -> tuple[Array, float]:
     """Centres (0..n unless given) and width of the heat dimension spectrum."""
-    chosen = np.arange(n + 1.0) if centers is None else np.asarray(centers, dtype=np.float64)
+    try:
+        chosen = np.arange(n + 1.0) if centers is None else np.asarray(centers, dtype=np.float64)
+    except (TypeError, ValueError):
+        chosen = np.empty(0)
     if chosen.ndim != 1 or chosen.size == 0 or not np.isfinite(chosen).all():
         raise ValueError(f"hds_centers must be a list of finite numbers, got {centers!r}")
-    if not 0.0 < float(sigma) < np.inf:
+    try:
+        width = float(sigma)
+    except (TypeError, ValueError):
+        width = np.nan
+    if not 0.0 < width < np.inf:
         raise ValueError(f"hds_sigma must be positive, got {sigma!r}")
-    return chosen, float(sigma)
+    return chosen, width
 
 
-def _undefined(m: int, n: int, times: Array, with_spectrum: bool, centers: Array, sigma: float) -> Signatures:
-    """What can be said of a cloud without points or without a schedule: nothing, in the right shapes."""
-    steps = times.shape[1]
+def _undefined(
+    m: int, n: int, scales: Array, with_spectrum: bool, centers: Array, sigma: float
+) -> Signatures:
+    """What can be said without points or without a schedule: nothing, in the right shapes."""
+    steps = scales.shape[-1]
     table = np.full((m, steps), np.nan)
     line = np.full(steps, np.nan)
     shares = np.full((steps, centers.size), np.nan)
     return Signatures(
-        scales=times[0],
+        scales=scales,
         density=table,
         dimension=table,
         transition=table,

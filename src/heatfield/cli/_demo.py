@@ -59,9 +59,8 @@ def _classify(hf: Any, options: argparse.Namespace) -> dict[str, Any]:
     started = time.perf_counter()
     features = descriptor.fit_transform(clouds)
     seconds = time.perf_counter() - started
-    print(
-        f"  described in {seconds:.1f} s: {len(clouds) / seconds:.0f} clouds a second, {features.shape[1]} numbers each"
-    )
+    rate = len(clouds) / seconds
+    print(f"  described in {seconds:.1f} s: {rate:.0f} clouds a second, {features.shape[1]} numbers each")
     test = np.arange(len(clouds)) % 10 < 3
     model = hf.HFSClassifier("desc", random_state=0).fit_features(features[~test], labels[~test], n_dims=2)
     accuracy = float((model.readout_.predict(features[test]) == labels[test]).mean())
@@ -79,7 +78,7 @@ def _classify(hf: Any, options: argparse.Namespace) -> dict[str, Any]:
     return {
         "clouds": len(clouds),
         "columns": features.shape[1],
-        "clouds_per_second": round(len(clouds) / seconds, 1),
+        "clouds_per_second": round(rate, 1),
         "accuracy": round(accuracy, 4),
     }
 

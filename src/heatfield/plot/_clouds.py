@@ -56,7 +56,7 @@ def dimension_over_scales(
     # A flat, wide cloud gets flat, wide pictures. The view is from above at an angle, so
     # the height holds the vertical extent and part of the depth.
     tall = extent[-1] + 0.4 * extent[1] if n == 3 else extent[1]
-    ratio = float(np.clip(1.15 * tall / max(extent[0], 1e-12), 0.45, 1.3))
+    ratio = float(np.clip(tall / max(extent[0], 1e-12), 0.4, 1.3))
     figure = plt.figure(figsize=(3.3 * columns, 3.3 * ratio * rows + 1.3), layout="constrained")
     lengths = np.sqrt(np.atleast_2d(signatures.scales).mean(axis=0))
     size = float(np.clip(6000 / len(checked), 0.3, 12))
@@ -68,7 +68,7 @@ def dimension_over_scales(
         )
         if n == 3:
             axis.set_proj_type("ortho")
-            axis.set_box_aspect(np.maximum(extent, 1e-3 * extent.max() or 1.0), zoom=1.15 / ratio**0.5)
+            axis.set_box_aspect(np.maximum(extent, 1e-3 * extent.max() or 1.0), zoom=1.2 / ratio**0.5)
             axis.view_init(elev=22, azim=-72)
             axis.set_clip_on(False)
             shown.set_clip_on(False)

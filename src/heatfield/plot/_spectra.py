@@ -19,10 +19,11 @@ def spectra_by_class(
     names: dict[Any, str] | None = None,
     title: str | None = None,
 ) -> Any:
-    """Heat dimension spectra of the classes: one picture a dimension, one curve a class.
+    """How the heat dimension spectra of classes differ: one picture a dimension, one curve a class.
 
-    A curve is the median over the clouds of a class of the share of their points that
-    look like this dimension; its band holds the middle half of the clouds.
+    Above, the share of the points of a cloud that look like this dimension, on average
+    over all clouds. Below, by how much the clouds of a class have more or fewer of them:
+    their median, and a band that holds the middle half of them.
 
     Parameters
     ----------
@@ -46,22 +47,37 @@ def spectra_by_class(
         )
     values = np.arange(shares.shape[2]) if centers is None else np.asarray(centers)
     figure, axes = plt.subplots(
-        1, len(values), figsize=(3.6 * len(values) + 1.4, 3.3), squeeze=False, layout="constrained"
+        2,
+        len(values),
+        figsize=(3.6 * len(values) + 1.4, 4.6),
+        squeeze=False,
+        sharex=True,
+        sharey="row",
+        height_ratios=(1, 2),
+        layout="constrained",
     )
     steps = np.arange(shares.shape[1])
-    for axis, value, k in zip(axes[0], values, range(len(values)), strict=True):
+    average = np.nanmean(shares, axis=0)
+    for k, value in enumerate(values):
+        above, below = axes[:, k]
+        above.fill_between(steps, 100 * average[:, k], color="#d9d9d9", linewidth=0)
+        above.plot(steps, 100 * average[:, k], color="#4d4d4d", linewidth=1.5)
+        above.set_title(f"dimension {dimension_name(value)}", fontsize=10)
+        above.set(ylim=(0, 100))
+        below.axhline(0.0, color="#4d4d4d", linewidth=0.8)
         for c, label in enumerate(dict.fromkeys(labels)):
-            own = shares[[other == label for other in labels], :, k]
+            own = 100 * (shares[[other == label for other in labels], :, k] - average[:, k])
             low, middle, high = np.nanpercentile(own, [25, 50, 75], axis=0)
             color = CLASS_COLORS[c % len(CLASS_COLORS)]
-            axis.fill_between(steps, low, high, color=color, alpha=0.22, linewidth=0)
+            below.fill_between(steps, low, high, color=color, alpha=0.2, linewidth=0)
             name = names.get(label, str(label)) if names else str(label)
-            axis.plot(steps, middle, color=color, linewidth=1.8, marker="o", markersize=3, label=name)
-        axis.set_title(f"dimension {dimension_name(value)}", fontsize=10)
-        axis.set(xlim=(0, steps[-1]), ylim=(0, None), xlabel="scale, fine to coarse", xticks=steps)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0, 0].set_ylabel("share of the points")
-    handles, words = axes[0, 0].get_legend_handles_labels()
+            below.plot(steps, middle, color=color, linewidth=1.8, marker="o", markersize=3, label=name)
+        below.set(xlim=(0, steps[-1]), xlabel="scale, fine to coarse", xticks=steps)
+        for axis in (above, below):
+            axis.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].set_ylabel("share of points, %")
+    axes[1, 0].set_ylabel("difference from the\naverage, % of points")
+    handles, words = axes[1, 0].get_legend_handles_labels()
     figure.legend(handles, words, loc="outside right center", frameon=False, title="class")
     figure.suptitle(title or "Heat dimension spectra by class", fontsize=12)
     return figure
