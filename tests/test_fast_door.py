@@ -63,7 +63,7 @@ def test_targets_by_index_with_scales_of_their_own(points):
 
 @pytest.mark.parametrize("prices", [Costs(), Costs(pair=6e-8, ring=3e-8, call=1e-6)])
 def test_targets_by_place(points, prices, monkeypatch):
-    monkeypatch.setattr("heatfield._outputs.costs", lambda measure: prices)
+    monkeypatch.setattr("heatfield._outputs.costs", lambda **_: prices)
     rng = np.random.default_rng(2)
     at = np.concatenate([rng.normal(size=(300, 3)), [[9.0, 0.0, 0.0], [0.0, -20.0, 5.0]]])
     scales = [0.05, 0.3, 2.0]

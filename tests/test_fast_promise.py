@@ -10,7 +10,14 @@ from heatfield._costs import Costs
 
 # What is promised for each output, in units of tol. Density and energy are relative to themselves, the
 # others absolute: they are of order one by nature.
-PROMISE = {"density": 1.0, "dimension": 4.0, "transition": 16.0, "spectrum": 16.0, "energy": 1.0, "response": 4.0}
+PROMISE = {
+    "density": 1.0,
+    "dimension": 4.0,
+    "transition": 16.0,
+    "spectrum": 16.0,
+    "energy": 1.0,
+    "response": 4.0,
+}
 
 # Transforms so cheap that they are taken at most scales, and the other way round.
 PRICES = {
@@ -91,7 +98,7 @@ def errors(s, local, whole):
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("name", MAKERS)
 def test_tolerance_holds_at_every_point(name, n, prices, expected, monkeypatch):
-    monkeypatch.setattr(_outputs, "costs", lambda measure: PRICES[prices])  # noqa: ARG005
+    monkeypatch.setattr(_outputs, "costs", lambda **_: PRICES[prices])
     points, scales, local, whole = expected(name, n)
     used = set()
     for tol in (1e-3, 1e-6, 1e-9, 1e-12) if prices != "default" else (1e-7,):
@@ -106,7 +113,7 @@ def test_tolerance_holds_at_every_point(name, n, prices, expected, monkeypatch):
 
 
 def test_without_spectrum_and_fourth(expected, monkeypatch):
-    monkeypatch.setattr(_outputs, "costs", lambda measure: PRICES["transforms"])
+    monkeypatch.setattr(_outputs, "costs", lambda **_: PRICES["transforms"])
     points, scales, local, _ = expected("heavy_cluster", 3)
     s = hf.signatures(points, scales, method="fast", tol=1e-9, with_spectrum=False)
     assert s.spectrum is None
@@ -116,7 +123,7 @@ def test_without_spectrum_and_fourth(expected, monkeypatch):
 
 def test_single_precision(expected, monkeypatch):
     for prices in ("transforms", "neighbours"):
-        monkeypatch.setattr(_outputs, "costs", lambda measure, prices=prices: PRICES[prices])
+        monkeypatch.setattr(_outputs, "costs", lambda **_, prices=prices: PRICES[prices])
         points, scales, local, _ = expected("sphere", 3)
         s = hf.signatures(points, scales, method="fast", tol=1e-4, dtype="float32", transition="exact")
         assert np.abs(s.density / local[0] - 1).max() <= 1e-4
@@ -125,7 +132,7 @@ def test_single_precision(expected, monkeypatch):
 
 
 def test_the_transform_is_doubted_where_points_are_lonely(expected, monkeypatch):
-    monkeypatch.setattr(_outputs, "costs", lambda measure: Costs(pair=1e-8, ring=1e-8, call=1e-6))
+    monkeypatch.setattr(_outputs, "costs", lambda **_: Costs(pair=1e-8, ring=1e-8, call=1e-6))
     points, scales, _, _ = expected("heavy_cluster", 2)
     plan = hf.signatures(points, scales, method="fast", tol=1e-12).plan
     assert sum(scale.points_checked for scale in plan.scales) > 0
@@ -133,14 +140,14 @@ def test_the_transform_is_doubted_where_points_are_lonely(expected, monkeypatch)
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_near_path_is_the_same_to_the_bit_for_any_number_of_threads(n, monkeypatch):
-    monkeypatch.setattr(_outputs, "costs", lambda measure: PRICES["neighbours"])
+    monkeypatch.setattr(_outputs, "costs", lambda **_: PRICES["neighbours"])
     points = heavy_cluster(np.random.default_rng(3), n, 5000)
     one, three = (hf.signatures(points, method="fast", n_jobs=k) for k in (1, 3))
     for name in ("density", "dimension", "transition", "spectrum", "energy", "response"):
         np.testing.assert_array_equal(getattr(one, name), getattr(three, name), err_msg=name)
 
 
-def test_adaptive_scales(expected):
+def test_adaptive_scales():
     points = heavy_cluster(np.random.default_rng(5), 2, 1500)
     scales = hf.adaptive_scales(points, 4)
     u, d, tau, spectrum = reference.local_signatures(points, scales, "exact")

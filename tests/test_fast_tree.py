@@ -25,7 +25,7 @@ def test_tree_holds_every_block_once(m):
 @pytest.mark.parametrize("cut", [0.0, 0.01, 0.3, 100.0])
 def test_blocks_within_a_distance(cut):
     rng = np.random.default_rng(1)
-    sources, boxes, _, _ = arrange(rng.random((700, 2)))
+    _, boxes, _, _ = arrange(rng.random((700, 2)))
     tree = grow(boxes)
     low = rng.random(2)
     high = low + 0.05

@@ -9,7 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from . import _equations as equations
-from ._arrange import _origin_and_exponent, bounding_boxes, kd_order
+from ._arrange import origin_and_exponent, bounding_boxes, kd_order
 from ._check import Array
 from ._costs import costs
 from ._fast import Places, Wish, dense_seconds, fast_seconds, scale_sums
@@ -64,7 +64,7 @@ class Targets:
     @classmethod
     def at_places(cls, cloud: Cloud, points: Array, at: Array) -> Targets:
         """Anywhere in space, in the coordinates of ``points``, the caller's cloud."""
-        origin, _ = _origin_and_exponent(points)
+        origin, _ = origin_and_exponent(points)
         rows = kd_order(at)
         places = np.ascontiguousarray(((at[rows] - origin) * math.ldexp(1.0, -cloud.exponent)).T)
         found = Places.of(places, bounding_boxes(places))
