@@ -6,7 +6,11 @@ import reference
 
 import heatfield as hf
 from heatfield import _outputs
+from heatfield._arrange import arrange, bounding_boxes, kd_order, origin_and_exponent
 from heatfield._costs import Costs
+from heatfield._dense import SQUARE, WEIGHT
+from heatfield._fast import Places, Wish, scale_sums
+from heatfield._tree import nearest_source
 
 # What is promised for each output, in units of tol. Density and energy are relative to themselves, the
 # others absolute: they are of order one by nature.
@@ -123,7 +127,7 @@ def test_without_spectrum_and_fourth(expected, monkeypatch):
 
 def test_single_precision(expected, monkeypatch):
     for prices in ("transforms", "neighbours"):
-        monkeypatch.setattr(_outputs, "costs", lambda **_, prices=prices: PRICES[prices])
+        monkeypatch.setattr(_outputs, "costs", lambda prices=prices, **_: PRICES[prices])
         points, scales, local, _ = expected("sphere", 3)
         s = hf.signatures(points, scales, method="fast", tol=1e-4, dtype="float32", transition="exact")
         assert np.abs(s.density / local[0] - 1).max() <= 1e-4
@@ -178,3 +182,31 @@ def test_few_points(m):
     np.testing.assert_allclose(s.density, u, rtol=1e-10)
     np.testing.assert_allclose(s.dimension, d, atol=4e-10)
     np.testing.assert_allclose(s.spectrum, spectrum, atol=16e-10)
+
+
+@pytest.mark.parametrize("prices", ["transforms", "neighbours"])
+def test_weights_and_places_that_are_no_sources(prices):
+    rng = np.random.default_rng(8)
+    points, at = heavy_cluster(rng, 3, 900), rng.normal(size=(500, 3))
+    sources, boxes, order, exponent = arrange(points)
+    weights = rng.random(900)[order] ** 4 + 1e-3
+    rows = kd_order(at)
+    origin, _ = origin_and_exponent(points)
+    places = np.ascontiguousarray(((at[rows] - origin) * 2.0**-exponent).T)
+    around = Places.of(sources, boxes)
+    targets = Places.of(places, bounding_boxes(places))
+    offsets = nearest_source(places, sources, *around.tree)
+    used = set()
+    D2 = ((places[:, :, None] - sources[:, None, :]) ** 2).sum(axis=0)
+    for t in (1e-6, 1e-4, 1e-2):
+        costs = Costs(pair=1e-6, ring=1e-6) if prices == "transforms" else PRICES[prices]
+        wish = Wish(1e-8, True, False, False, np.dtype(np.float64), 1, costs)
+        table, report = scale_sums(targets, around, np.array([t]), wish, offsets=offsets, weights=weights)
+        used.add(report.method)
+        w = weights * np.exp(-D2 / (4 * t))
+        W = w.sum(axis=1)
+        seen = W > 1e-280
+        assert np.abs(table[seen, WEIGHT] / W[seen] - 1).max() <= 1e-8
+        squares = (w * D2).sum(axis=1)
+        assert (np.abs(table[seen, SQUARE] / squares[seen] - 1)).max() <= 4e-8
+    assert (used == {"near"}) == (prices == "neighbours")

@@ -9,7 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from . import _equations as equations
-from ._arrange import origin_and_exponent, bounding_boxes, kd_order
+from ._arrange import bounding_boxes, kd_order, origin_and_exponent
 from ._check import Array
 from ._costs import costs
 from ._fast import Places, Wish, dense_seconds, fast_seconds, scale_sums
