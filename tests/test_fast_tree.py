@@ -8,7 +8,7 @@ import heatfield as hf
 from heatfield._arrange import BLOCK, arrange
 from heatfield._spacing import diameter_squared, nearest_distinct
 from heatfield._spacing_tree import diameter_of_many, nearest_of_many
-from heatfield._tree import blocks_within, count_within, grow, nearest_source
+from heatfield._tree import blocks_within, estimate_within, grow, nearest_source
 
 
 @pytest.mark.parametrize("m", [1, 16, 17, 100, 1000])
@@ -34,8 +34,6 @@ def test_blocks_within_a_distance(cut):
     found = np.empty(boxes.shape[2], np.int64)
     count = blocks_within(*tree, low, high, cut, found)
     np.testing.assert_array_equal(found[:count], expected)
-    members = sum(min(700, (b + 1) * BLOCK) - b * BLOCK for b in expected)
-    assert count_within(*tree, low, high, cut, 700) == members
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
@@ -75,3 +73,14 @@ def test_schedule_of_a_large_cloud():
     assert scales[1] == pytest.approx(0.25 * D2.max(), rel=1e-14)
     np.fill_diagonal(D2, np.inf)
     assert scales[0] == pytest.approx(0.05 * np.sqrt(D2.min(axis=1)).mean() ** 2, rel=1e-13)
+
+
+def test_estimated_neighbours():
+    points = np.random.default_rng(9).random((20_000, 3))
+    sources, boxes, _, _ = arrange(points)
+    tree = grow(boxes)
+    at = np.full(3, 0.5) * sources.max()
+    for radius in (0.2, 0.4):
+        inside = (((sources - at[:, None]) ** 2).sum(axis=0) <= radius**2).sum()
+        assert estimate_within(*tree, at, at, radius**2, 20_000) == pytest.approx(inside, rel=0.2)
+    assert estimate_within(*tree, at, at, 100.0, 20_000) == 20_000

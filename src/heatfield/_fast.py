@@ -17,7 +17,7 @@ from ._moments import DIGITS
 from ._near import near_sums, radii
 from ._plan import ScalePlan, chosen_nodes, price_scale
 from ._threads import pieces, run_alone, run_pieces
-from ._tree import blocks_within, count_within, grow
+from ._tree import blocks_within, estimate_within, grow
 
 # The transform's error stays below this many times eps times the largest sum (measured: below 1).
 SAFETY = 2.0
@@ -276,6 +276,6 @@ def dense_seconds(places: Places, unit: Array, wish: Wish) -> float:
     for i in sample:
         at = np.ascontiguousarray(places.points[:, i])
         for t in unit[i if unit.shape[0] > 1 else 0]:
-            pairs = count_within(*places.tree, at, at, 8.0 * t * spread, m)
+            pairs = estimate_within(*places.tree, at, at, 8.0 * t * spread, m)
             total += pairs * wish.costs.pair + wish.costs.target + m / BLOCK * 2e-9 * n
     return total * m / sample.size

@@ -16,7 +16,7 @@ import numpy as np
 
 from ._arrange import BLOCK
 from ._jit import compiled
-from ._tree import count_within, points_in
+from ._tree import estimate_within, points_in
 
 # Blocks of the smallest nodes that are priced.
 LEAF = 64
@@ -113,8 +113,10 @@ def price_scale(
             for k in range(n):
                 at[k] = targets[k, middle]
             extra = offsets[middle] if offsets.shape[0] > 0 else 0.0
-            near = count_within(around, around_begin, around_size, at, at, extra + 4.0 * t * full, m)
-            beyond = count_within(around, around_begin, around_size, at, at, extra + 4.0 * t * wide, m) - near
+            near = estimate_within(around, around_begin, around_size, at, at, extra + 4.0 * t * full, m)
+            beyond = (
+                estimate_within(around, around_begin, around_size, at, at, extra + 4.0 * t * wide, m) - near
+            )
             best[i] = q * (prices[2] + near * prices[0] + beyond * prices[1])
         else:
             left, right = i + 1, i + 2 * ((size[i] + 1) // 2)
@@ -127,7 +129,9 @@ def price_scale(
         for turn in range(2):
             # First without the halo's points: a bound from below, found without counting.
             if turn == 1:
-                p = count_within(around, around_begin, around_size, nodes[i, 0], nodes[i, 1], halo * halo, m)
+                p = estimate_within(
+                    around, around_begin, around_size, nodes[i, 0], nodes[i, 1], halo * halo, m
+                )
             cost = transform_cost(
                 nodes[i, 0], nodes[i, 1], around[0], halo, images, highest, p, q, width, outputs, prices
             )

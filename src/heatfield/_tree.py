@@ -103,8 +103,12 @@ def blocks_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: f
 
 
 @compiled()
-def count_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: float, m: int) -> int:
-    """How many points lie in blocks within ``cut`` (squared) of the box (low, high)."""
+def estimate_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: float, m: int) -> int:
+    """About how many points lie within ``cut`` (squared) of the box (low, high).
+
+    A node whose diagonal is below half of the distance counts wholly or not at all, so
+    that the time does not grow with the number of points.
+    """
     stack = np.empty(DEPTH, np.int64)
     stack[0] = 0
     top = 1 if nodes.shape[0] else 0
@@ -116,6 +120,15 @@ def count_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: fl
             continue
         if size[i] == 1 or reach(low, high, nodes[i]) <= cut:
             count += points_in(begin[i], size[i], m)
+            continue
+        diagonal = apart = 0.0
+        for k in range(low.shape[0]):
+            diagonal += (nodes[i, 1, k] - nodes[i, 0, k]) ** 2
+            middle = 0.5 * (nodes[i, 0, k] + nodes[i, 1, k])
+            apart += max(0.0, max(middle - high[k], low[k] - middle)) ** 2
+        if diagonal <= cut / 4.0:
+            if apart <= cut:
+                count += points_in(begin[i], size[i], m)
             continue
         stack[top] = i + 2 * ((size[i] + 1) // 2)
         stack[top + 1] = i + 1
