@@ -15,7 +15,7 @@ from ._dense import HALF_SQUARE, HALF_WEIGHT, WEIGHT, column_count
 from ._fourier import Grid, digits_for, fourier_sums
 from ._moments import DIGITS
 from ._near import near_sums, radii
-from ._plan import ScalePlan, chosen_nodes, price_scale
+from ._plan import GRID_LIMIT, ScalePlan, chosen_nodes, price_scale
 from ._threads import pieces, run_alone, run_pieces
 from ._tree import blocks_within, estimate_within, grow
 
@@ -164,6 +164,8 @@ class _Job:
         around, weights = self._around(low, high, math.sqrt(4.0 * t * self.wide))
         everything = around.shape[1] == self.sources.points.shape[1]
         same = self.same and everything and last - first == self.targets.points.shape[1]
+        if around.shape[1] == 0:
+            return np.arange(first, last)
         box = around.min(axis=1), around.max(axis=1)
         todo = np.arange(first, last)
         eps = self.first_eps
@@ -171,6 +173,9 @@ class _Job:
         left_out = 0.0 if everything else self.mass * math.exp(-self.wide)
         while True:
             grid = Grid.over(low, high, *box, t, digits_for(eps, self.wish.fourth), 4.0 * t * self.wide)
+            if grid.size * 2.0 ** len(low) > 2.0 * GRID_LIMIT:  # more digits would not fit into memory
+                self.advance(last - first - todo.size)
+                return todo
             if grid.size > math.prod(report.largest_grid or (0,)):
                 report.largest_grid = grid.modes
             places = (
@@ -209,14 +214,14 @@ class _Job:
         """The sources within the halo of a box, and their weights."""
         found = np.empty(self.sources.boxes.shape[2], np.int64)
         count = blocks_within(*self.sources.tree, low, high, halo * halo, found)
-        if count == found.size:
-            return self.sources.points, self.weights
         m = self.sources.points.shape[1]
         columns = (found[:count, None] * BLOCK + np.arange(BLOCK)).ravel()
         columns = columns[columns < m]
         # A block may reach far beyond the halo, and the grid must not.
         places = self.sources.points[:, columns]
         inside = ((places >= low[:, None] - halo) & (places <= high[:, None] + halo)).all(axis=0)
+        if columns.size == m and inside.all():
+            return self.sources.points, self.weights
         return places[:, inside], None if self.weights is None else self.weights[columns[inside]]
 
     def near(self, ranges: list[tuple[int, int]]) -> None:
