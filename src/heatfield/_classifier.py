@@ -10,15 +10,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ._check import Array, check_choice, check_count, check_dtype
+from ._check import Array, as_clouds, check_choice, check_count, check_dtype
 from ._descriptor import HFSDescriptor
-from ._readout import ROUND_OFF, GapImputer, RoundOffScaler, magnitudes
+from ._readout import ROUND_OFF, AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
 
 HEADS = ("mlp", "lda", "svm")
 
@@ -98,10 +97,11 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, clouds: Sequence[ArrayLike], y: Sequence[Any]) -> HFSClassifier:
         """Learn from a list of clouds and their labels."""
-        if len(y) != len(clouds):
-            raise ValueError(f"y has {len(y)} labels for {len(clouds)} clouds")
+        checked = as_clouds(clouds)
+        if len(y) != len(checked):
+            raise ValueError(f"y has {len(y)} labels for {len(checked)} clouds")
         self.descriptor_ = self._descriptor()
-        return self._fit_readout(self.descriptor_.fit_transform(clouds), y)
+        return self._fit_readout(self.descriptor_.fit_transform(checked), y)
 
     def fit_features(self, features: Array, y: Sequence[Any], *, n_dims: int) -> HFSClassifier:
         """Learn from descriptors that were computed before, by `HFSDescriptor` with the same settings.
@@ -175,7 +175,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
     def _pipeline(self, head: str) -> Pipeline:
         if head == "mlp":
             most = 3000 if self.epochs is None else check_count(self.epochs, "epochs", 1)
-            model: Any = MLPClassifier((128, 64), max_iter=most, random_state=self.random_state)
+            model: Any = AnnealedMLP((128, 64), alpha=1.0, max_iter=most, random_state=self.random_state)
         elif head == "lda":
             model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
         else:
@@ -186,9 +186,9 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
     def _inner_folds(self, labels: np.ndarray) -> StratifiedKFold:
         values, counts = np.unique(labels, return_counts=True)
         if counts.min() < 2:
+            rare = values[counts.argmin()].item()
             raise ValueError(
-                f"head='auto' needs at least 2 clouds a class, but class {values[counts.argmin()].item()!r} has 1; "
-                "choose a head"
+                f"head='auto' needs at least 2 clouds a class, but class {rare!r} has 1; choose a head"
             )
         folds = min(check_count(self.inner_folds, "inner_folds", 2), int(counts.min()))
         return StratifiedKFold(folds, shuffle=True, random_state=self.random_state)

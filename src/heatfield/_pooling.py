@@ -18,12 +18,23 @@ FLAT = 1e-6
 
 @compiled()
 def mean_and_std(values: Any) -> tuple[float, float]:
-    """Mean and standard deviation (divided by m), in two passes."""
-    mean = values.sum() / values.shape[0]
+    """Mean and standard deviation (divided by m), in two passes.
+
+    Deviations are taken in units of the largest value: a density can be 1e200, its square not.
+    """
+    m = values.shape[0]
     total = 0.0
-    for i in range(values.shape[0]):
-        total += (values[i] - mean) ** 2
-    return mean, np.sqrt(total / values.shape[0])
+    unit = 0.0
+    for i in range(m):
+        total += values[i]
+        unit = max(unit, abs(values[i]))
+    mean = total / m
+    if not unit > 0.0:
+        return mean, unit
+    total = 0.0
+    for i in range(m):
+        total += ((values[i] - mean) / unit) ** 2
+    return mean, unit * np.sqrt(total / m)
 
 
 @compiled()
