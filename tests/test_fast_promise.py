@@ -210,6 +210,6 @@ def test_weights_and_places_that_are_no_sources(prices):
         squares = (w * D2).sum(axis=1)
         natural = np.maximum(2 * t * W, squares)[
             seen
-        ]  # the dimension is promised absolutely where it is small
+        ]  # absolute where it is small
         assert (np.abs(table[seen, SQUARE] - squares[seen]) / natural).max() <= 4e-8
     assert (used == {"near"}) == (prices == "neighbours")
