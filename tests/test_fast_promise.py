@@ -208,8 +208,6 @@ def test_weights_and_places_that_are_no_sources(prices):
         seen = W > 1e-280
         assert np.abs(table[seen, WEIGHT] / W[seen] - 1).max() <= 1e-8
         squares = (w * D2).sum(axis=1)
-        natural = np.maximum(2 * t * W, squares)[
-            seen
-        ]  # absolute where it is small
+        natural = np.maximum(2 * t * W, squares)[seen]  # absolute where it is small
         assert (np.abs(table[seen, SQUARE] - squares[seen]) / natural).max() <= 4e-8
     assert (used == {"near"}) == (prices == "neighbours")
