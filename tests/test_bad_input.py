@@ -186,7 +186,7 @@ WRONG_OPTIONS = [
     ({"c_max": float("nan")}, "c_min and c_max must satisfy 0 < c_min < c_max, got 0.05 and nan"),
     ({"transition": "fast"}, "transition must be one of 'difference', 'exact', got 'fast'"),
     ({"transition": None}, "transition must be one of 'difference', 'exact', got None"),
-    ({"method": "slow"}, "method must be one of 'auto', 'dense', got 'slow'"),
+    ({"method": "slow"}, "method must be one of 'auto', 'dense', 'fast', got 'slow'"),
     ({"dtype": "float16"}, "dtype must be 'float64' or 'float32', got 'float16'"),
     ({"dtype": "int64"}, "dtype must be 'float64' or 'float32', got 'int64'"),
     ({"dtype": "double precision"}, "dtype must be 'float64' or 'float32', got 'double precision'"),

@@ -138,6 +138,48 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     return found
 
 
+# Below these, rounding alone may break the promise.
+LEAST_TOL = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-5}
+
+
+def check_tol(tol: Any, dtype: np.dtype[Any]) -> float:
+    """A tolerance within reach of the precision; None is 1e-8, or 1e-5 in single precision."""
+    least = LEAST_TOL[dtype]
+    if tol is None:
+        return max(1e-8, least)
+    if (
+        isinstance(tol, bool)
+        or not isinstance(tol, (int, float, np.integer, np.floating))
+        or not 0.0 < tol < 1.0
+    ):
+        raise ValueError(f"tol must be a number between 0 and 1, got {tol!r}")
+    if tol < least:
+        raise ValueError(f"tol={tol:g} is out of reach in {dtype}: at least {least:g}")
+    return float(tol)
+
+
+def check_targets(targets: Any, m: int, n: int) -> np.ndarray | None:
+    """Indices (q,) into the cloud, or places (q, n); None for all points."""
+    if targets is None:
+        return None
+    array = np.asarray(targets)
+    if array.ndim == 2:
+        places = as_points(array, "targets")
+        if places.shape[1] != n:
+            raise ValueError(f"targets must have {n} coordinates like the points, got shape {array.shape}")
+        return places
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"targets must be indices (q,) of points or places (q, {n}), "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    bad = (array < 0) | (array >= m)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"targets[{row}] = {array[row]} is no index of {m} points")
+    return array.astype(np.int64)
+
+
 def thread_count(n_jobs: Any) -> int:
     """n_jobs as in scikit-learn: None is 1, -1 all cores that this process may use."""
     if n_jobs is None:

@@ -25,9 +25,15 @@ def column_count(n: int, spectrum: bool) -> int:
 def _add_tile(sums: Any, tile: Any, count: int, rate: Any, spectrum: bool, with_fourth: bool) -> None:
     """Add one filled tile to the sums of one point at one scale."""
     n = tile.shape[0] - 3
+    heat(tile[n], tile[n + 1], count, rate)
+    add_sums(sums, tile, count, rate - rate, spectrum, with_fourth)
+
+
+@compiled()
+def add_sums(sums: Any, tile: Any, count: int, zero: Any, spectrum: bool, with_fourth: bool) -> None:
+    """Add one tile whose heat is known."""
+    n = tile.shape[0] - 3
     square, half = tile[n], tile[n + 1]
-    zero = rate - rate
-    heat(square, half, count, rate)
     by_distance = radial(square, half, count, zero)
     for c in range(4):
         sums[c] += by_distance[c]

@@ -15,6 +15,7 @@ from ._check import Array
 from ._dense import column_count, dense_sums
 from ._dense_many import dense_sums_many
 from ._spacing import diameter_squared, mean_spacing, nearest_distinct
+from ._spacing_tree import MANY, diameter_of_many, nearest_of_many
 from ._threads import pieces, run_pieces
 
 # log(1 / error) at which a pair is left out: below the rounding of either precision.
@@ -36,10 +37,12 @@ class Cloud:
     same: np.ndarray  # how many points share each place
 
     @classmethod
-    def of(cls, points: Array) -> Cloud:
+    def of(cls, points: Array, n_threads: int = 1) -> Cloud:
         """Arrange a checked (m, n) array."""
         sources, boxes, order, exponent = arrange(points)
-        return cls(sources, boxes, order, exponent, *nearest_distinct(sources, boxes))
+        nearest = nearest_of_many if order.size > MANY else nearest_distinct
+        threads = {"n_threads": n_threads} if order.size > MANY else {}
+        return cls(sources, boxes, order, exponent, *nearest(sources, boxes, **threads))
 
     @property
     def spacing(self) -> float:
@@ -49,7 +52,8 @@ class Cloud:
     @property
     def diameter(self) -> float:
         """Largest distance between two points."""
-        return math.ldexp(math.sqrt(diameter_squared(self.sources, self.boxes)), self.exponent)
+        farthest = diameter_of_many if self.order.size > MANY else diameter_squared
+        return math.ldexp(math.sqrt(farthest(self.sources, self.boxes)), self.exponent)
 
     def unit_scales(self, scales: Array) -> Array:
         """The scales in normalised units and, where they are (m, T), in kd order."""

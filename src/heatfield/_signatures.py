@@ -16,9 +16,14 @@ from ._check import (
     check_count,
     check_dtype,
     check_range,
+    check_targets,
+    check_tol,
     thread_count,
 )
+from ._fast import Wish
 from ._moments import Cloud, pair_sums
+from ._outputs import Outputs, Targets, fast_outputs, use_dense, wish_for
+from ._plan import Plan, ScalePlan
 from ._scales import schedule_of
 
 
@@ -51,6 +56,8 @@ class Signatures:
     energy, response, roughness, relative_roughness : (T,)
         E2, C2, the Dirichlet energy and its ratio to E2; NaN with per-point scales.
     hds : HeatDimensionSpectrum
+    plan : Plan
+        What was chosen for each scale and why; None where nothing could be computed.
     """
 
     scales: Array
@@ -63,6 +70,7 @@ class Signatures:
     roughness: Array
     relative_roughness: Array
     hds: HeatDimensionSpectrum
+    plan: Plan | None = None
 
     def per_point(self) -> Array:
         """phi(x_i): density, dimension, transition and spectrum, scale by scale, (m, (3+n) T)."""
@@ -85,6 +93,8 @@ def signatures(
     hds_centers: ArrayLike | None = None,
     hds_sigma: float = 0.5,
     method: str = "auto",
+    tol: float | None = None,
+    targets: ArrayLike | None = None,
     dtype: str = "float64",
     n_jobs: int | None = 1,
 ) -> Signatures:
@@ -103,8 +113,17 @@ def signatures(
         Without the spectrum the work is about two thirds.
     hds_centers, hds_sigma : array_like (K,), float
         Centres (default 0..n) and width of the heat dimension spectrum.
-    method : "auto" or "dense"
-        Both sum every pair that can change a digit of the result.
+    method : "auto", "dense" or "fast"
+        Dense sums every pair that can change a digit of the result. Fast sums neighbours or
+        takes Fourier transforms, whichever is cheaper for each scale and part of the
+        cloud. Auto takes dense where that is cheaper, which it is for small clouds.
+    tol : float, optional
+        What the fast path promises at *every* point: the density to ``tol`` relative to itself,
+        dimension to 4 tol, spectrum and closed-form transition to 16 tol absolute, energy to tol.
+        Default 1e-8, in single precision 1e-5.
+    targets : array_like of int (q,) or of float (q, n), optional
+        Evaluate only at these points of the cloud, or at these places. The local outputs and the HDS
+        then have q rows; energy, response and roughness belong to all points and are NaN.
     dtype : "float64" or "float32"
         Precision of the sums over pairs, where the time goes. Results are float64.
     n_jobs : int
@@ -121,12 +140,13 @@ def signatures(
     """
     checked = as_points(points)
     check_choice(transition, "transition", ("difference", "exact"))
-    check_choice(method, "method", ("auto", "dense"))
+    check_choice(method, "method", ("auto", "dense", "fast"))
     precision = check_dtype(dtype)
+    tolerance = check_tol(tol, precision)
     n_threads = thread_count(n_jobs)
     m, n = checked.shape
     centers, sigma = check_hds(hds_centers, hds_sigma, n)
-    cloud = Cloud.of(checked)
+    cloud = Cloud.of(checked, n_threads)
     if scales is None:
         count = check_count(n_scales, "n_scales", 2)
         times = schedule_of(cloud, count, *check_range(c_min, c_max))[None, :]
@@ -137,51 +157,85 @@ def signatures(
                 "scales must hold at least 2 times for transition='difference', got 1; "
                 "use transition='exact' for a single time"
             )
+    where = check_targets(targets, m, n)
     own = scales is not None and np.ndim(scales) == 2
     shown = times if own else times[0]
     if m == 0 or not np.isfinite(times).all():
-        return _undefined(m, n, shown, with_spectrum, centers, sigma)
+        rows = m if where is None else where.shape[0]
+        return _undefined(rows, n, shown, with_spectrum, centers, sigma)
 
+    common = not own  # E2 belongs to one time for all points
+    exact = transition == "exact"
+    wish = wish_for(m, tolerance, with_spectrum, exact, common and where is None, precision, n_threads)
     unit = cloud.unit_scales(times)
+    if where is None and use_dense(method, cloud, unit, wish):
+        out = _dense_outputs(cloud, times, unit, wish)
+    else:
+        if where is not None and method == "dense":
+            raise ValueError("targets needs method='fast' or 'auto', got method='dense'")
+        out, times = _fast_outputs(cloud, checked, where, times, wish)
+    u, d = out.density, out.dimension
+    tau = out.transition if out.transition is not None else equations.transition_by_difference(d, times)
+    dirichlet = equations.roughness(out.energy, out.response, times)
+    hds = HeatDimensionSpectrum(*equations.heat_dimension_spectrum(u, d, centers, sigma), centers, sigma)
+    return Signatures(
+        scales=times[0] if common else times,
+        density=u,
+        dimension=d,
+        transition=tau,
+        spectrum=out.spectrum,
+        energy=out.energy,
+        response=out.response,
+        roughness=dirichlet,
+        relative_roughness=equations.relative_roughness(out.energy, dirichlet),
+        hds=hds,
+        plan=out.plan,
+    )
+
+
+def _dense_outputs(cloud: Cloud, times: Array, unit: Array, wish: Wish) -> Outputs:
+    """All outputs from one table of exact sums."""
+    n = cloud.sources.shape[0]
     sums = pair_sums(
-        cloud,
-        unit,
-        spectrum=with_spectrum,
-        fourth=transition == "exact",
-        dtype=precision,
-        n_threads=n_threads,
+        cloud, unit, spectrum=wish.spectrum, fourth=wish.fourth, dtype=wish.dtype, n_threads=wish.n_threads
     )
     # Back to the caller's order: the equations below are plain maps and sums over points.
     back = np.argsort(cloud.order)
     sums = sums[back]
     unit = unit[back] if unit.shape[0] > 1 else unit
-
     u = equations.density(sums, times, n)
     d = equations.dimension(sums, unit)
-    if transition == "exact":
-        tau = equations.transition_exact(sums, unit, d)
-    else:
-        tau = equations.transition_by_difference(d, times)
-    spectrum = equations.spectrum(sums, unit, n) if with_spectrum else None
-    if not own:
-        e2 = equations.energy(sums, times, n)
-        c2 = equations.response(sums, unit, n)
-        dirichlet = equations.roughness(e2, c2, times)
-    else:  # E2 belongs to one time for all points
-        e2 = c2 = dirichlet = np.full(times.shape[1], np.nan)
-    hds = HeatDimensionSpectrum(*equations.heat_dimension_spectrum(u, d, centers, sigma), centers, sigma)
-    return Signatures(
-        scales=shown,
+    nothing = np.full(times.shape[1], np.nan)
+    reason = "every pair that can change a digit"
+    return Outputs(
         density=u,
         dimension=d,
-        transition=tau,
-        spectrum=spectrum,
-        energy=e2,
-        response=c2,
-        roughness=dirichlet,
-        relative_roughness=equations.relative_roughness(e2, dirichlet),
-        hds=hds,
+        transition=equations.transition_exact(sums, unit, d) if wish.fourth else None,
+        spectrum=equations.spectrum(sums, unit, n) if wish.spectrum else None,
+        energy=equations.energy(sums, times, n) if wish.half else nothing,
+        response=equations.response(sums, unit, n) if wish.half else nothing,
+        plan=Plan(None, [ScalePlan(float(np.median(t)), "dense", reason=reason) for t in times.T]),
     )
+
+
+def _fast_outputs(
+    cloud: Cloud, points: Array, where: np.ndarray | None, times: Array, wish: Wish
+) -> tuple[Outputs, Array]:
+    """All outputs at the targets, and the times that belong to them."""
+    if where is None:
+        targets = Targets.every(cloud)
+    elif where.ndim == 1:
+        targets = Targets.at_indices(cloud, where)
+        times = times[where] if times.shape[0] > 1 else times
+    else:
+        if times.shape[0] > 1:
+            raise ValueError(
+                "scales of shape (m, T) belong to points, not to places; give targets as indices"
+            )
+        targets = Targets.at_places(cloud, points, where)
+    own = times[targets.rows] if times.shape[0] > 1 else times
+    unit = np.ldexp(own, -2 * cloud.exponent)
+    return fast_outputs(cloud, targets, own, unit, wish), times
 
 
 def check_hds(centers: ArrayLike | None, sigma: float, n: int) -> tuple[Array, float]:

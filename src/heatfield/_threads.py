@@ -54,3 +54,16 @@ def run_pieces(
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+
+def run_alone(work: Callable[[], object]) -> None:
+    """Call one long piece of foreign code in its own thread, so that Ctrl-C is heard while it computes."""
+    with ThreadPoolExecutor(1, thread_name_prefix="heatfield") as pool:
+        future = pool.submit(work)
+        try:
+            while not wait([future], timeout=0.5).done:
+                pass
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        future.result()

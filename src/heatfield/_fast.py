@@ -1,0 +1,286 @@
+"""The fast path: the sums of one scale to a tolerance, by the plan's mixture of near sums and transforms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._arrange import BLOCK
+from ._check import Array
+from ._costs import Costs
+from ._dense import HALF_SQUARE, HALF_WEIGHT, WEIGHT, column_count
+from ._fourier import Grid, digits_for, fourier_sums
+from ._moments import DIGITS
+from ._near import near_sums, radii
+from ._plan import GRID_LIMIT, ScalePlan, chosen_nodes, price_scale
+from ._threads import pieces, run_alone, run_pieces
+from ._tree import blocks_within, estimate_within, grow
+
+# The transform's error stays below this many times eps times the largest sum (measured: below 1).
+SAFETY = 2.0
+# eps of the first try, in units of tol: the largest sum may be this many times (over 2) the own one.
+_FIRST_TRY = 0.1
+LEAST_EPS = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
+# Points from which one transform is given all threads; smaller ones run side by side.
+_ALONE = 200_000
+_NONE = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Points in kd order with the tree over their blocks."""
+
+    points: Array  # (n, m)
+    boxes: Array
+    tree: tuple[Array, np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(cls, points: Array, boxes: Array) -> Places:
+        """From the arrays that `_arrange` makes."""
+        return cls(points, boxes, grow(boxes))
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to sum, and how well."""
+
+    tol: float
+    spectrum: bool
+    fourth: bool
+    half: bool  # the totals for E2 and C2; only where the targets are the sources
+    dtype: np.dtype
+    n_threads: int
+    costs: Costs
+
+
+def scale_sums(
+    targets: Places,
+    sources: Places,
+    t: Array,
+    wish: Wish,
+    *,
+    offsets: Array = _NONE,
+    weights: Array | None = None,
+    advance: Callable[[int], object] = lambda _: None,
+) -> tuple[Array, ScalePlan]:
+    """The table of sums (q, columns) of `_dense` at one scale, rows in the targets' order.
+
+    ``t`` is (1,), or (q,) with a time of its own for each target. ``offsets`` are the squared
+    distances of targets that are no sources to the nearest source. The sums of g are right in
+    total only. ``advance`` is told how many targets are done.
+    """
+    n, q = targets.points.shape
+    m = sources.points.shape[1]
+    uneven = 1.0 if weights is None else float(weights.mean() / weights.min())
+    full, wide = radii(wish.tol, int(min(m * uneven, 1e300)))
+    sums = np.zeros((q, column_count(n, wish.spectrum)))
+    job = _Job(targets, sources, t, wish, offsets, weights, full, wide, sums, advance)
+    stops, is_transform, seconds = job.plan()
+    report = ScalePlan(float(t[0]), "near", expected_seconds=seconds)
+    begin, size = targets.tree[1], targets.tree[2]
+    boxes = [(int(i), begin[i] * BLOCK, min(q, (begin[i] + size[i]) * BLOCK)) for i in stops[is_transform]]
+    direct = [(begin[i] * BLOCK, min(q, (begin[i] + size[i]) * BLOCK)) for i in stops[~is_transform]]
+
+    large = [box for box in boxes if box[2] - box[1] > _ALONE or len(boxes) < wish.n_threads]
+    small = [box for box in boxes if box not in large]
+    lonely: list[np.ndarray] = []
+
+    def transform(box: tuple[int, int, int], n_threads: int) -> None:
+        lonely.append(job.transform(*box, n_threads, report))
+
+    for box in large:
+        run_alone(lambda box=box: transform(box, wish.n_threads))  # type: ignore[misc]
+    run_pieces(lambda a, _: transform(small[a], 1), pieces(len(small), 1), wish.n_threads)
+    job.near(direct)
+    report.points_near = sum(last - first for first, last in direct)
+    report.points_transformed = q - report.points_near
+    if lonely:
+        rest = np.sort(np.concatenate(lonely))
+        report.points_checked = rest.size
+        job.near_at(rest)
+    _explain(report, len(boxes), full)
+    return sums, report
+
+
+def _explain(report: ScalePlan, boxes: int, full: float) -> None:
+    report.transforms = boxes
+    if boxes == 0:
+        report.reason = (
+            f"neighbours within {math.sqrt(4.0 * full):.3g} sqrt(t) are cheaper than any transform"
+        )
+        return
+    report.method = "fourier" if boxes == 1 and report.points_near == 0 else "boxes"
+    grid = " x ".join(map(str, report.largest_grid))
+    report.reason = (
+        f"{boxes} transform{'s' if boxes > 1 else ''} of up to {grid} modes for "
+        f"{report.points_transformed:,} points, {report.points_checked:,} of them too lonely for its error "
+        f"and summed directly; {report.points_near:,} points near"
+    )
+
+
+@dataclass
+class _Job:
+    """One scale in progress."""
+
+    targets: Places
+    sources: Places
+    t: Array
+    wish: Wish
+    offsets: Array
+    weights: Array | None
+    full: float
+    wide: float
+    sums: Array
+    advance: Callable[[int], object]
+
+    def __post_init__(self) -> None:
+        self.roots = _NONE if self.weights is None else np.sqrt(self.weights)
+        self.mass = self.sources.points.shape[1] if self.weights is None else float(self.weights.sum())
+        self.same = self.targets is self.sources
+        self.least = LEAST_EPS[self.wish.dtype]
+        self.first_eps = max(self.least, _FIRST_TRY * self.wish.tol)
+
+    def plan(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """The nodes of the targets' tree to work on, which of them by transform, and the price."""
+        n, m = self.sources.points.shape
+        t = float(self.t.mean())
+        digits = digits_for(self.first_eps, self.wish.fourth)
+        outputs = _output_count(n, self.wish.spectrum, self.wish.fourth)
+        choice, price = price_scale(
+            self.targets.points, *self.targets.tree, self.offsets, m, *self.sources.tree, t,
+            self.full, self.wide, math.sqrt(4.0 * t * self.wide), math.sqrt(4.0 * t * max(self.wide, digits)),
+            math.sqrt(digits / t), math.ceil(math.log10(1.0 / self.first_eps)) + 1.0, outputs,
+            self.wish.costs.as_array(), n <= 3 and self.t.shape[0] == 1,
+        )  # fmt: skip
+        return *chosen_nodes(choice, self.targets.tree[2]), float(price[0])
+
+    def transform(self, node: int, first: int, last: int, n_threads: int, report: ScalePlan) -> np.ndarray:
+        """Sum one box by transform; return the targets where its error would break the promise."""
+        t = float(self.t[0])
+        low, high = self.targets.tree[0][node]
+        around, weights = self._around(low, high, math.sqrt(4.0 * t * self.wide))
+        everything = around.shape[1] == self.sources.points.shape[1]
+        same = self.same and everything and last - first == self.targets.points.shape[1]
+        if around.shape[1] == 0:
+            return np.arange(first, last)
+        box = around.min(axis=1), around.max(axis=1)
+        todo = np.arange(first, last)
+        eps = self.first_eps
+        half = self.wish.half
+        left_out = 0.0 if everything else self.mass * math.exp(-self.wide)
+        while True:
+            grid = Grid.over(low, high, *box, t, digits_for(eps, self.wish.fourth), 4.0 * t * self.wide)
+            if grid.size * 2.0 ** len(low) > 2.0 * GRID_LIMIT:  # more digits would not fit into memory
+                self.advance(last - first - todo.size)
+                return todo
+            if grid.size > math.prod(report.largest_grid or (0,)):
+                report.largest_grid = grid.modes
+            places = (
+                self.targets.points[:, todo]
+                if todo.size < last - first
+                else self.targets.points[:, first:last]
+            )
+            table = fourier_sums(
+                places, around, weights, grid, t, eps,
+                spectrum=self.wish.spectrum, fourth=self.wish.fourth, half=half,
+                same=same and todo.size == last - first, dtype=self.wish.dtype, n_threads=n_threads,
+            )  # fmt: skip
+            largest = table[:, WEIGHT].max()
+            error = SAFETY * eps * largest + left_out
+            good = 0.8 * self.wish.tol * table[:, WEIGHT] >= error
+            if half:  # totals of the whole box: they stay with its first row
+                self.sums[first, HALF_WEIGHT : HALF_SQUARE + 1] = table[0, HALF_WEIGHT : HALF_SQUARE + 1]
+            keep = [c for c in range(table.shape[1]) if c not in (HALF_WEIGHT, HALF_SQUARE)]
+            rows = todo[good]
+            for c in keep:
+                self.sums[rows, c] = table[good, c]
+            failed = todo[~good]
+            # Once more with more digits, if that is cheaper than summing the rest directly.
+            wanted = 0.3 * self.wish.tol * max(1.0, float(table[~good, WEIGHT].min(initial=np.inf))) / largest
+            finer = max(self.least, min(wanted, 1e-2 * eps))
+            direct = failed.size * around.shape[1] * self.wish.costs.pair
+            again = (
+                self.wish.costs.fourier * 8 * grid.size * 60 + self.wish.costs.spread * 3000 * around.shape[1]
+            )
+            if failed.size == 0 or finer > 0.5 * eps or direct < again:
+                self.advance(last - first - failed.size)
+                return failed
+            todo, eps, half = failed, finer, False
+
+    def _around(self, low: Array, high: Array, halo: float) -> tuple[Array, Array | None]:
+        """The sources within the halo of a box, and their weights."""
+        found = np.empty(self.sources.boxes.shape[2], np.int64)
+        count = blocks_within(*self.sources.tree, low, high, halo * halo, found)
+        m = self.sources.points.shape[1]
+        columns = (found[:count, None] * BLOCK + np.arange(BLOCK)).ravel()
+        columns = columns[columns < m]
+        # A block may reach far beyond the halo, and the grid must not.
+        places = self.sources.points[:, columns]
+        inside = ((places >= low[:, None] - halo) & (places <= high[:, None] + halo)).all(axis=0)
+        if columns.size == m and inside.all():
+            return self.sources.points, self.weights
+        return places[:, inside], None if self.weights is None else self.weights[columns[inside]]
+
+    def near(self, ranges: list[tuple[int, int]]) -> None:
+        """Sum ranges of targets directly."""
+        self._near(self.targets.points, self.t, self.offsets, self.sums, ranges)
+
+    def near_at(self, rows: np.ndarray) -> None:
+        """Sum scattered targets directly; the totals of g already count them."""
+        table = np.empty((rows.size, self.sums.shape[1]))
+        t = self.t[rows] if self.t.shape[0] > 1 else self.t
+        offsets = self.offsets[rows] if self.offsets.size else self.offsets
+        self._near(np.ascontiguousarray(self.targets.points[:, rows]), t, offsets, table, [(0, rows.size)])
+        table[:, HALF_WEIGHT : HALF_SQUARE + 1] = self.sums[rows, HALF_WEIGHT : HALF_SQUARE + 1]
+        self.sums[rows] = table
+
+    def _near(
+        self, places: Array, t: Array, offsets: Array, table: Array, ranges: list[tuple[int, int]]
+    ) -> None:
+        like = np.empty(0, self.wish.dtype)
+
+        def work(first: int, last: int) -> None:
+            near_sums(
+                places, t, offsets, self.sources.points, self.roots, self.sources.boxes, *self.sources.tree,
+                first, last, self.full, self.wide, self.wish.tol,
+                self.wish.spectrum, self.wish.fourth, like, table,
+            )  # fmt: skip
+            self.advance(last - first)
+
+        step = BLOCK * 16
+        todo = [(first + a, first + b) for first, last in ranges for a, b in pieces(last - first, step)]
+        run_pieces(work, todo, self.wish.n_threads)
+
+
+def _output_count(n: int, spectrum: bool, fourth: bool) -> int:
+    """Packed type-2 transforms."""
+    fields = (1 + n + n * (n + 1) // 2 if spectrum else 2) + fourth
+    return (fields + 1) // 2
+
+
+def fast_seconds(places: Places, unit: Array, wish: Wish) -> float:
+    """What the fast path would take on one core."""
+    full, wide = radii(wish.tol, places.points.shape[1])
+    total = 0.0
+    for a in range(unit.shape[1]):
+        t = np.ascontiguousarray(unit[:, a])
+        job = _Job(places, places, t, wish, _NONE, None, full, wide, _NONE, lambda _: None)
+        total += job.plan()[2]
+    return total
+
+
+def dense_seconds(places: Places, unit: Array, wish: Wish) -> float:
+    """What the dense path would take on one core, from the neighbours of a few points."""
+    n, m = places.points.shape
+    spread = DIGITS[wish.dtype] + math.log(m)
+    total = 0.0
+    sample = np.unique(np.linspace(0, m - 1, 64).astype(int))
+    for i in sample:
+        at = np.ascontiguousarray(places.points[:, i])
+        for t in unit[i if unit.shape[0] > 1 else 0]:
+            pairs = estimate_within(*places.tree, at, at, 8.0 * t * spread, m)
+            total += pairs * wish.costs.pair + wish.costs.target + m / BLOCK * 2e-9 * n
+    return total * m / sample.size

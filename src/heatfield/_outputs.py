@@ -1,0 +1,131 @@
+"""Local and global outputs scale by scale, so that only one scale's table of sums is ever in memory."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from tqdm import tqdm
+
+from . import _equations as equations
+from ._arrange import bounding_boxes, kd_order, origin_and_exponent
+from ._check import Array
+from ._costs import costs
+from ._fast import Places, Wish, dense_seconds, fast_seconds, scale_sums
+from ._moments import Cloud
+from ._plan import Plan
+from ._tree import nearest_source
+
+# Below this many points nothing is planned: the dense path takes milliseconds.
+_SMALL = 2_000
+# Above it the dense path is not even priced.
+_LARGE = 200_000
+# From here on a measurement of this machine's costs is worth half a second.
+_MEASURE = 50_000
+
+
+@dataclass
+class Outputs:
+    """What the sums of all scales say; local outputs in the caller's order."""
+
+    density: Array
+    dimension: Array
+    transition: Array | None  # only in closed form
+    spectrum: Array | None
+    energy: Array
+    response: Array
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Where to evaluate: some places in kd order, and the row of the answer for each."""
+
+    places: Places
+    rows: np.ndarray  # row of the answer that each place fills
+    offsets: Array  # squared distance to the nearest source; empty where the places are sources
+    all: bool
+
+    @classmethod
+    def every(cls, cloud: Cloud) -> Targets:
+        """All points of the cloud."""
+        return cls(Places.of(cloud.sources, cloud.boxes), cloud.order, np.empty(0), True)
+
+    @classmethod
+    def at_indices(cls, cloud: Cloud, indices: np.ndarray) -> Targets:
+        """Points of the cloud, by their index."""
+        column = np.empty(cloud.order.size, np.int64)
+        column[cloud.order] = np.arange(cloud.order.size)
+        rows = np.argsort(column[indices], kind="stable")
+        points = np.ascontiguousarray(cloud.sources[:, column[indices[rows]]])
+        return cls(Places.of(points, bounding_boxes(points)), rows, np.empty(0), False)
+
+    @classmethod
+    def at_places(cls, cloud: Cloud, points: Array, at: Array) -> Targets:
+        """Anywhere in space, in the coordinates of ``points``, the caller's cloud."""
+        origin, _ = origin_and_exponent(points)
+        rows = kd_order(at)
+        places = np.ascontiguousarray(((at[rows] - origin) * math.ldexp(1.0, -cloud.exponent)).T)
+        found = Places.of(places, bounding_boxes(places))
+        sources = Places.of(cloud.sources, cloud.boxes)
+        return cls(found, rows, nearest_source(places, sources.points, *sources.tree), False)
+
+
+def use_dense(method: str, cloud: Cloud, unit: Array, wish: Wish) -> bool:
+    """Whether the dense path is asked for, or is the cheaper one."""
+    m = cloud.sources.shape[1]
+    if method != "auto":
+        return method == "dense"
+    if m <= _SMALL or cloud.sources.shape[0] > 3:
+        return True
+    if m > _LARGE:
+        return False
+    places = Places.of(cloud.sources, cloud.boxes)
+    return dense_seconds(places, unit, wish) <= fast_seconds(places, unit, wish)
+
+
+def wish_for(
+    m: int, tol: float, spectrum: bool, fourth: bool, half: bool, dtype: np.dtype, n_threads: int
+) -> Wish:
+    """The task with this machine's costs."""
+    return Wish(tol, spectrum, fourth, half, dtype, n_threads, costs(measure=m > _MEASURE))
+
+
+def fast_outputs(cloud: Cloud, targets: Targets, times: Array, unit: Array, wish: Wish) -> Outputs:
+    """Everything at the targets. ``times`` and ``unit`` are (1, T), or (q, T) in the targets' kd order."""
+    n = cloud.sources.shape[0]
+    q, steps = targets.rows.size, unit.shape[1]
+    sources = targets.places if targets.all else Places.of(cloud.sources, cloud.boxes)
+    out = Outputs(
+        np.empty((q, steps)),
+        np.empty((q, steps)),
+        np.empty((q, steps)) if wish.fourth else None,
+        np.empty((q, steps, n)) if wish.spectrum else None,
+        np.full(steps, np.nan),
+        np.full(steps, np.nan),
+        Plan(wish.tol),
+    )
+    # disable=None: no bar where standard error is not a terminal.
+    with tqdm(total=q * steps, unit=" sums", unit_scale=True, delay=2, disable=None, leave=False) as bar:
+        for a in range(steps):
+            t, one_time = np.ascontiguousarray(unit[:, a]), times[:, a : a + 1]
+            table, report = scale_sums(
+                targets.places, sources, t, wish, offsets=targets.offsets, advance=bar.update
+            )
+            report.t = float(np.median(one_time))
+            out.plan.scales.append(report)
+            sums, unit_time = table[:, None, :], t[:, None]
+            # Where a far place sees no heat at all (0 / 0), dimension and spectrum are NaN, and rightly so.
+            with np.errstate(invalid="ignore", divide="ignore"):
+                out.density[targets.rows, a] = equations.density(sums, one_time, n)[:, 0]
+                d = equations.dimension(sums, unit_time)
+                out.dimension[targets.rows, a] = d[:, 0]
+                if out.transition is not None:
+                    out.transition[targets.rows, a] = equations.transition_exact(sums, unit_time, d)[:, 0]
+                if out.spectrum is not None:
+                    out.spectrum[targets.rows, a] = equations.spectrum(sums, unit_time, n)[:, 0]
+            if wish.half:
+                out.energy[a] = equations.energy(sums, one_time, n)[0]
+                out.response[a] = equations.response(sums, unit_time, n)[0]
+    return out
