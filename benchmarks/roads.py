@@ -32,7 +32,17 @@ def best_ms(cloud: Cloud, unit: np.ndarray, digits: float, dtype: np.dtype, roun
     for _ in range(rounds):
         started = time.perf_counter()
         dense_sums(
-            cloud.sources, cloud.boxes, cloud.nearest, unit, 0, M, digits, True, False, np.empty(0, dtype), sums
+            cloud.sources,
+            cloud.boxes,
+            cloud.nearest,
+            unit,
+            0,
+            M,
+            digits,
+            True,
+            False,
+            np.empty(0, dtype),
+            sums,
         )
         best = min(best, time.perf_counter() - started)
     return round(1e3 * best, 3)

@@ -155,8 +155,11 @@ def run_locked(code, locked, temporary):
 
 def test_works_where_neither_package_nor_home_can_be_written(locked_package):
     locked, temporary = locked_package
-    code = "import heatfield as hf; print(hf.adaptive_scales([[0.0], [1.0], [2.0]], 3, k=1).tolist())"
-    expected = hf.adaptive_scales([[0.0], [1.0], [2.0]], 3, k=1).tolist()
+    code = (
+        "import numpy as np; from heatfield._arrange import bounding_boxes; "
+        "print(bounding_boxes(np.arange(3.0)[None]).tolist())"
+    )
+    expected = [[[0.0]], [[2.0]]]
     assert json.loads(run_locked(code, locked, temporary)) == expected
     assert not list(locked.rglob("__pycache__"))
 
