@@ -56,16 +56,29 @@ def dimension(sums: Array, unit_scales: Array) -> Array:
 
 
 def spectrum(sums: Array, unit_scales: Array, n: int) -> Array:
-    """2t times the eigenvalues of the log-Hessian Q_i, largest first, (m, T, n).
-
-    2t Q + I = C / 2t with C = sum w r r' / W - rbar rbar', the weighted covariance.
-    """
+    """2t times the eigenvalues of the log-Hessian Q_i, largest first, (m, T, n)."""
     m, steps = sums.shape[:2]
-    rows, columns = np.triu_indices(n)
-    mean = sums[:, :, FIRST : FIRST + n] / sums[:, :, WEIGHT, None]
-    covariance = sums[:, :, FIRST + n :] / sums[:, :, WEIGHT, None] - mean[:, :, rows] * mean[:, :, columns]
-    covariance /= 2.0 * unit_scales[:, :, None]
-    return eigenvalues(covariance.reshape(m * steps, -1), n).reshape(m, steps, n) - 1.0
+    return eigenvalues(_scaled_covariance(sums, unit_scales, n), n).reshape(m, steps, n) - 1.0
+
+
+@compiled()
+def _scaled_covariance(sums: Any, unit_scales: Any, n: int) -> Any:
+    """Upper triangles of 2t Q + I = C / 2t, with C = sum w r r' / W - rbar rbar' the weighted covariance."""
+    m, steps = sums.shape[0], sums.shape[1]
+    out = np.empty((m * steps, n * (n + 1) // 2))
+    for i in range(m):
+        row = i if unit_scales.shape[0] > 1 else 0
+        for a in range(steps):
+            mass = 1.0 / sums[i, a, WEIGHT]
+            per_time = 1.0 / (2.0 * unit_scales[row, a])
+            c = 0
+            for k in range(n):
+                mean_k = sums[i, a, FIRST + k] * mass
+                for l in range(k, n):
+                    covariance = sums[i, a, FIRST + n + c] * mass - mean_k * (sums[i, a, FIRST + l] * mass)
+                    out[i * steps + a, c] = covariance * per_time
+                    c += 1
+    return out
 
 
 def transition_by_difference(dimensions: Array, scales: Array) -> Array:
