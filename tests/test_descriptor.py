@@ -57,8 +57,8 @@ def test_joint_agrees_with_the_reference(name, n):
     found, _ = describe(points, "joint")
     expected = reference_joint.descriptor(points)
     # Correlations of channels that hardly vary, and square roots of variances, have
-    # lost half of their digits before anybody compares them.
-    assert_agree(found, expected, 1e-8, floor=1.0, what=f"{name} {n}")
+    # lost digits before anybody compares them (measured: up to 1e-11).
+    assert_agree(found, expected, 1e-10, floor=1.0, what=f"{name} {n}")
 
 
 @pytest.mark.parametrize("name", ["sphere", "curve", "ball", "clusters"])
