@@ -42,12 +42,7 @@ def protein_domains(folder: Path) -> tuple[list[np.ndarray], np.ndarray]:
     """C-alpha clouds at native resolution, one folder a class."""
     clouds, labels = [], []
     for path in sorted(folder.glob("*/*.pdb")):
-        atoms = [
-            line
-            for line in path.read_text().splitlines()
-            if line.startswith("ATOM") and line[12:16] == " CA "
-        ]
-        clouds.append(np.array([[float(a[30:38]), float(a[38:46]), float(a[46:54])] for a in atoms]))
+        clouds.append(hf.read_points(path))
         labels.append(path.parent.name)
     if not clouds:
         raise SystemExit(f"no .pdb files under {folder}")
