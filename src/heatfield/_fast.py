@@ -14,7 +14,7 @@ from ._costs import Costs
 from ._dense import HALF_SQUARE, HALF_WEIGHT, WEIGHT, column_count
 from ._fourier import Grid, digits_for, fourier_sums
 from ._moments import DIGITS
-from ._near import near_sums, radii
+from ._near import double_radius, near_sums, radii
 from ._plan import GRID_LIMIT, ScalePlan, chosen_nodes, price_scale
 from ._threads import pieces, run_alone, run_pieces
 from ._tree import blocks_within, estimate_within, grow
@@ -75,7 +75,7 @@ def scale_sums(
     n, q = targets.points.shape
     m = sources.points.shape[1]
     uneven = 1.0 if weights is None else float(weights.mean() / weights.min())
-    full, wide = radii(wish.tol, int(min(m * uneven, 1e300)))
+    full, wide = radii(wish.tol, int(min(m * uneven, 1e300)), wish.half)
     sums = np.zeros((q, column_count(n, wish.spectrum)))
     job = _Job(targets, sources, t, wish, offsets, weights, full, wide, sums, advance)
     stops, is_transform, seconds = job.plan()
@@ -151,7 +151,7 @@ class _Job:
         outputs = _output_count(n, self.wish.spectrum, self.wish.fourth)
         choice, price = price_scale(
             self.targets.points, *self.targets.tree, self.offsets, m, *self.sources.tree, t,
-            self.full, self.wide, math.sqrt(4.0 * t * self.wide), math.sqrt(4.0 * t * max(self.wide, digits)),
+            double_radius(self.wish.tol, self.wish.half), self.full, self.wide, math.sqrt(4.0 * t * self.wide), math.sqrt(4.0 * t * max(self.wide, digits)),
             math.sqrt(digits / t), math.ceil(math.log10(1.0 / self.first_eps)) + 1.0, outputs,
             self.wish.costs.as_array(), n <= 3 and self.t.shape[0] == 1,
         )  # fmt: skip
@@ -246,7 +246,7 @@ class _Job:
             near_sums(
                 places, t, offsets, self.sources.points, self.roots, self.sources.boxes, *self.sources.tree,
                 first, last, self.full, self.wide, self.wish.tol,
-                self.wish.spectrum, self.wish.fourth, like, table,
+                self.wish.spectrum, self.wish.fourth, self.wish.half, like, table,
             )  # fmt: skip
             self.advance(last - first)
 
@@ -263,7 +263,7 @@ def _output_count(n: int, spectrum: bool, fourth: bool) -> int:
 
 def fast_seconds(places: Places, unit: Array, wish: Wish) -> float:
     """What the fast path would take on one core."""
-    full, wide = radii(wish.tol, places.points.shape[1])
+    full, wide = radii(wish.tol, places.points.shape[1], wish.half)
     total = 0.0
     for a in range(unit.shape[1]):
         t = np.ascontiguousarray(unit[:, a])

@@ -23,6 +23,8 @@ LEAF = 64
 # Points of the fine grid that fit into the memory given to one transform (16 bytes each).
 GRID_LIMIT = 1.2e8
 SPLIT, DIRECT, TRANSFORM = 0, 1, 2
+# Places of the prices in `Costs.as_array`; those of the three zones stand side by side.
+PAIR, TARGET, SPREAD, FOURIER, CALL = 0, 3, 4, 5, 6
 
 
 @dataclass
@@ -78,16 +80,16 @@ def transform_cost(
     # Type 1 for the sources, and again for the targets where they are not the same (the energy).
     through = p + q * outputs + (q if p > q else 0.0)
     return (
-        prices[5] * (1 + outputs)
-        + prices[4] * grid * np.log2(grid) * (1 + outputs)
-        + prices[3] * kernel * through
+        prices[CALL] * (1 + outputs)
+        + prices[FOURIER] * grid * np.log2(grid) * (1 + outputs)
+        + prices[SPREAD] * kernel * through
     )
 
 
 @compiled()
 def price_scale(
     targets: Any, nodes: Any, begin: Any, size: Any, offsets: Any, m: int, around: Any, around_begin: Any,
-    around_size: Any, t: float, full: float, wide: float, halo: float, images: float, highest: float,
+    around_size: Any, t: float, double: float, full: float, wide: float, halo: float, images: float, highest: float,
     width: float, outputs: int, prices: Any, allowed: bool,
 ) -> tuple[Any, Any]:  # fmt: skip
     """For every node of the targets' tree the cheapest choice and its price.
@@ -113,17 +115,21 @@ def price_scale(
             for k in range(n):
                 at[k] = targets[k, middle]
             extra = offsets[middle] if offsets.shape[0] > 0 else 0.0
-            near = estimate_within(around, around_begin, around_size, at, at, extra + 4.0 * t * full, m)
-            beyond = (
-                estimate_within(around, around_begin, around_size, at, at, extra + 4.0 * t * wide, m) - near
-            )
-            best[i] = q * (prices[2] + near * prices[0] + beyond * prices[1])
+            before = 0
+            best[i] = q * prices[TARGET]
+            for zone in range(3):
+                reach = double if zone == 0 else full if zone == 1 else wide
+                within = estimate_within(
+                    around, around_begin, around_size, at, at, extra + 4.0 * t * reach, m
+                )
+                best[i] += q * prices[PAIR + zone] * (within - before)
+                before = within
         else:
             left, right = i + 1, i + 2 * ((size[i] + 1) // 2)
             best[i] = best[left] + best[right]
             if choice[left] != DIRECT or choice[right] != DIRECT:
                 choice[i] = SPLIT
-        if not allowed or best[i] < prices[5]:
+        if not allowed or best[i] < prices[CALL]:
             continue
         p = 0
         for turn in range(2):
