@@ -20,7 +20,7 @@ import numpy as np
 
 from ._check import Array
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Costs:
     spread: float = 0.7e-9  # one grid point of one point's spreading kernel
     fourier: float = 1.2e-9  # one point of the fine grid, times log2 of their number
     call: float = 1e-3  # planning a transform
+    read: float = 4e-10  # one grid point of one target's bump
 
     def as_array(self) -> Array:
         """The numbers in order, for compiled code."""
@@ -107,6 +108,7 @@ def _measured() -> Costs:
     import finufft
 
     from ._arrange import BLOCK, arrange
+    from ._interpolate import interpolate, lanes_for
     from ._near import near_sums
     from ._tree import grow
 
@@ -139,6 +141,9 @@ def _measured() -> Costs:
         return _best(lambda: plan.execute(ones))
 
     small, large = transform(4), transform(40)
+    values, found = np.ones((32, 32, 32 + lanes_for(10))), np.empty((m, 10))
+    centre, steps = np.zeros(3), np.full(3, 16.0)
+    read = _best(lambda: interpolate(values, 10, sources, centre, steps, 0, m, found)) / (m * 10**3)
     grid = 80.0**3
     measured = Costs(
         pair=pair,
@@ -148,6 +153,7 @@ def _measured() -> Costs:
         spread=small / (m * 8**3),
         fourier=max(large - small, 1e-9) / (grid * math.log2(grid)),
         call=Costs.call,
+        read=read,
     )
     # Within a factor of ten of the defaults; anything else was another process in the way.
     kept = {
