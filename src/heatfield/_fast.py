@@ -163,15 +163,17 @@ class _Job:
         """What to do with which targets, and the price."""
         n, m = self.sources.points.shape
         choice, price, boxes, eps = price_scale(
-            self.targets.points, *self.targets.tree, self.offsets, m, *self.sources.tree, float(self.t.mean()),
-            double_radius(self.wish.tol, self.wish.half), self.full, self.wide, self.first_eps, self.least,
+            self.targets.points, *self.targets.tree, self.offsets, m, *self.sources.tree, 
+            float(self.t.mean()), double_radius(self.wish.tol, self.wish.half), self.full, self.wide,
+            self.first_eps, self.least,
             *self._transforms(), self.wish.costs.as_array(), n <= 3 and self.t.shape[0] == 1,
         )  # fmt: skip
         _, begin, size = self.targets.tree
         parts = []
         for i, is_transform in zip(*chosen_nodes(choice, size), strict=True):
             first, last = begin[i] * BLOCK, min(self.targets.points.shape[1], (begin[i] + size[i]) * BLOCK)
-            parts.append(_Part(first, last, *boxes[i], float(eps[i])) if is_transform else _Part(first, last))
+            low, high = boxes[i]
+            parts.append(_Part(first, last, low, high, eps[i]) if is_transform else _Part(first, last))
         return parts, float(price[0])
 
     def rows_in(self, part: _Part) -> np.ndarray:
@@ -183,7 +185,7 @@ class _Job:
         return part.first + np.flatnonzero(inside)
 
     def _transforms(self) -> tuple[int, bool, bool]:
-        """Packed transforms where no grid is read, whether the fourth moment is among them, double precision."""
+        """Packed transforms where no grid is read, whether the fourth moment counts, double precision."""
         n = self.sources.points.shape[0]
         fields = (1 + n + n * (n + 1) // 2 if self.wish.spectrum else 2) + self.wish.fourth
         return (fields + 1) // 2, self.wish.fourth, self.wish.dtype == np.float64

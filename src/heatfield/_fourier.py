@@ -6,9 +6,9 @@ A Gaussian is band-limited to any tolerance, so on a period that keeps images ap
 
 with F(k) = sum_j exp(-i k x_j) and G(k) = prod sqrt(4 pi t) / P exp(-t k**2). The moments are
 derivatives of W: sum w r = 2t grad W, sum w r r' = 4t**2 Hess W + 2t I W. They are read off one grid
-(`_interpolate`). Where more digits are asked for than that can give, and for sum w D**4, every sum has a type-2 transform,
-with a factor on c_k for the derivative and two real fields in one complex transform. The energy is Parseval's
-sum, without a transform.
+(`_interpolate`). Where more digits are asked for than that can give, and for sum w D**4, every sum has a
+type-2 transform, with a factor on c_k for the derivative and two real fields in one complex transform. The
+energy is Parseval's sum, without a transform.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ On a grid somewhat finer than its modes need, a periodic field is a sum of bumps
 
 so its derivatives are the same sum with phi' and phi''. One real grid gives all ten numbers of a point, where
 separate transforms would need five complex ones. phi(s) = exp(beta (sqrt(1 - (2s/w)**2) - 1)) on w grid
-points. The heat factor exp(-t k**2) in c_k keeps the error small although derivatives amplify it; with the widths
-below the second derivatives, the weakest, err by about 2 eps in their natural unit (docs/fast.md).
+points. The heat factor exp(-t k**2) in c_k keeps the error small although derivatives amplify it; with
+the widths below the second derivatives, the weakest, err by about 2 eps in their natural unit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BETA = 2.6  # per point of width
 @compiled()
 def width_for(eps: float) -> int:
     """Grid points that the bump covers: one for each digit, and three."""
-    return 3 + int(math.ceil(math.log10(1.0 / eps) - 0.01))
+    return 3 + math.ceil(math.log10(1.0 / eps) - 0.01)
 
 
 def _bump(s: Array, width: int) -> Array:

@@ -102,8 +102,8 @@ def _gather(sources: Any, roots: Any, found: Any, first: int, last: int, center:
 
 @compiled()
 def _add_zone(
-    sources: Any, roots: Any, found: Any, first: int, last: int, targets: Any, times: Any, start: int, stop: int,
-    center: Any, asked: Any, spectrum: bool, with_fourth: bool, columns: Any, half: Any, table: Any,
+    sources: Any, roots: Any, found: Any, first: int, last: int, targets: Any, times: Any, start: int,
+    stop: int, center: Any, asked: Any, spectrum: bool, with_fourth: bool, columns: Any, half: Any, table: Any,
 ) -> None:  # fmt: skip
     """Add the blocks found[first:last] to the rows of the targets start to stop that are asked for."""
     n = sources.shape[0]
@@ -138,8 +138,8 @@ def near_sums(
 
     ``targets`` is (n, q) in kd order; ``times`` (1,) or (q,); ``offsets`` (q,) the squared distance
     of each target to the nearest source, or empty where the targets are sources. ``roots`` (m,)
-    are the square roots of weights, or empty. ``with_half`` says whether the sums of g matter, which mean nothing
-    with weights; ``like`` is an array of the precision of the innermost zone.
+    are the square roots of weights, or empty. ``with_half`` says whether the sums of g matter, which
+    mean nothing with weights; ``like`` is an array of the precision of the innermost zone.
     """
     n = sources.shape[0]
     axes = max(n, 3)
@@ -182,8 +182,8 @@ def near_sums(
         if b > a:
             part[:] = 0.0
             _add_zone(
-                sources, roots, found, a, b, targets, times, start, stop, center, every, spectrum, with_fourth,
-                rough, rough_half, part,
+                sources, roots, found, a, b, targets, times, start, stop, center, every, spectrum,
+                with_fourth, rough, rough_half, part,
             )  # fmt: skip
             again = False
             for i in range(count):
@@ -202,8 +202,8 @@ def near_sums(
                     part[i] = 0.0
             if again:
                 _add_zone(
-                    sources, roots, found, a, b, targets, times, start, stop, center, lacks, spectrum, with_fourth,
-                    columns, half, part,
+                    sources, roots, found, a, b, targets, times, start, stop, center, lacks, spectrum,
+                    with_fourth, columns, half, part,
                 )  # fmt: skip
             row += part[:count]
         if c > b:

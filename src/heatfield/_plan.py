@@ -104,7 +104,7 @@ def price_scale(
     around_size: Any, t: float, double: float, full: float, wide: float, eps: float, least: float,
     fields: int, fourth: bool, in_double: bool, prices: Any, allowed: bool,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
-    """For every node of the targets' tree the cheapest choice, its price, and the box and eps of its transform.
+    """For every node of the targets' tree the cheapest choice, its price, and its transform's box and eps.
 
     ``around`` and what follows it is the tree of the m sources. A transform covers only those points of a
     node that have many neighbours, and their box; the others are summed directly. ``eps`` is enough
@@ -188,7 +188,8 @@ def price_scale(
                 )
             chosen = finer if turn == 2 and finer < eps else eps
             cost = cheap[i] + transform_cost(
-                boxes[i, 0], boxes[i, 1], around[0], t, wide, chosen, p, crowded[i], fields, fourth, in_double, prices
+                boxes[i, 0], boxes[i, 1], around[0], t, wide, chosen, p, crowded[i], fields, fourth,
+                in_double, prices,
             )  # fmt: skip
             if turn < 2 and cost >= best[i]:
                 break
@@ -205,7 +206,7 @@ def price_scale(
 
 @compiled()
 def _lonely(node: int, size: Any, weight: Any, direct: Any) -> float:
-    """Seconds for summing directly those points of a node whose sums are too small for its transform's error."""
+    """Seconds for summing directly the points of a node whose sums are too small for its transform."""
     total = 0.0
     i = node
     while i < node + 2 * size[node] - 1:
