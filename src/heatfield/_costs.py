@@ -20,7 +20,7 @@ import numpy as np
 
 from ._check import Array
 
-SCHEMA = 3
+SCHEMA = 4
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Costs:
     fourier: float = 1.2e-9  # one point of the fine grid, times log2 of their number
     call: float = 1e-3  # planning a transform
     read: float = 4e-10  # one grid point of one target's bump
+    modes: float = 1e-8  # factors on the modes of one grid point
 
     def as_array(self) -> Array:
         """The numbers in order, for compiled code."""
@@ -108,7 +109,8 @@ def _measured() -> Costs:
     import finufft
 
     from ._arrange import BLOCK, arrange
-    from ._interpolate import interpolate, lanes_for
+    from ._bump import lanes_for
+    from ._interpolate import interpolate
     from ._near import near_sums
     from ._tree import grow
 
@@ -143,7 +145,7 @@ def _measured() -> Costs:
     small, large = transform(4), transform(40)
     values, found = np.ones((32, 32, 32 + lanes_for(10))), np.empty((m, 10))
     centre, steps = np.zeros(3), np.full(3, 16.0)
-    read = _best(lambda: interpolate(values, 10, sources, centre, steps, 0, m, found)) / (m * 10**3)
+    read = _best(lambda: interpolate(values, 10, sources, centre, steps, found)) / (m * 10**3)
     grid = 80.0**3
     measured = Costs(
         pair=pair,
@@ -154,6 +156,7 @@ def _measured() -> Costs:
         fourier=max(large - small, 1e-9) / (grid * math.log2(grid)),
         call=Costs.call,
         read=read,
+        modes=Costs.modes,
     )
     # Within a factor of ten of the defaults; anything else was another process in the way.
     kept = {

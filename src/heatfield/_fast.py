@@ -163,7 +163,7 @@ class _Job:
         """What to do with which targets, and the price."""
         n, m = self.sources.points.shape
         choice, price, boxes, eps = price_scale(
-            self.targets.points, *self.targets.tree, self.offsets, m, *self.sources.tree, 
+            self.targets.points, *self.targets.tree, self.offsets, m, *self.sources.tree,
             float(self.t.mean()), double_radius(self.wish.tol, self.wish.half), self.full, self.wide,
             self.first_eps, self.least,
             *self._transforms(), self.wish.costs.as_array(), n <= 3 and self.t.shape[0] == 1,

@@ -1,4 +1,4 @@
-"""The Fourier path: all sums of one scale from one type-1 transform (finufft) and one look at a grid.
+"""The Fourier path: all sums of one scale from Fourier modes.
 
 A Gaussian is band-limited to any tolerance, so on a period that keeps images apart
 
@@ -6,8 +6,8 @@ A Gaussian is band-limited to any tolerance, so on a period that keeps images ap
 
 with F(k) = sum_j exp(-i k x_j) and G(k) = prod sqrt(4 pi t) / P exp(-t k**2). The moments are
 derivatives of W: sum w r = 2t grad W, sum w r r' = 4t**2 Hess W + 2t I W. They are read off one grid
-(`_interpolate`). Where more digits are asked for than that can give, and for sum w D**4, every sum has a
-type-2 transform, with a factor on c_k for the derivative and two real fields in one complex transform. The
+(`_grid_sums`). Where more digits are asked for than that can give, and in single precision, finufft
+transforms every sum: a factor on c_k for the derivative, two real fields in one complex transform. The
 energy is Parseval's sum, without a transform.
 """
 
@@ -21,16 +21,14 @@ import finufft
 import numpy as np
 from scipy.fft import fftn
 
+from ._bump import LEAST_EPS
 from ._check import Array
 from ._dense import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT, column_count
-from ._interpolate import LEAST_EPS, bump_transform, field_on_grid, interpolate, width_for
+from ._grid_sums import grid_sums
 from ._jit import compiled
-from ._threads import pieces, run_pieces
 
 # Modes above which outputs are transformed one at a time, to bound the memory.
 _LARGE = 2_000_000
-# Targets read off the grid at a time.
-_PIECE = 4_096
 
 
 @compiled()
@@ -150,6 +148,11 @@ def fourier_sums(
     ``half`` puts the total over the targets of the sums of g = exp(-D**2 / 8t) into the first row;
     ``same`` says that targets and sources are the same points, which saves a transform.
     """
+    if reads_grid(eps, dtype):
+        return grid_sums(
+            targets, sources, weights, grid, t, eps,
+            spectrum=spectrum, fourth=fourth, half=half, same=same, n_threads=n_threads,
+        )  # fmt: skip
     n, q = targets.shape
     kind = "complex128" if dtype == np.float64 else "complex64"
     options = {
@@ -176,68 +179,16 @@ def fourier_sums(
         del power, other
 
     transform *= grid.heat(t, k)
-    if reads_grid(eps, dtype):
-        largest = _read_grid(transform, grid, targets, t, eps, spectrum, n_threads, sums)
-        fields = _fields(n, t, spectrum, fourth)[1:2] if fourth else []
-    else:
-        fields = _fields(n, t, spectrum, fourth)
-        largest = float(fftn(transform, workers=n_threads).real.max())  # on as many points as modes
-    if fields:
-        _transform_fields(transform, grid, at, fields, k, options, sums)
+    _transform_fields(transform, grid, at, _fields(n, t, spectrum, fourth), k, options, sums)
     if spectrum:  # the square is the trace
-        sums[:, SQUARE] = sum(sums[:, FIRST + n + c] for c in _diagonal(n))
+        sums[:, SQUARE] = sum(sums[:, FIRST + n + a * n - a * (a - 1) // 2] for a in range(n))
+    largest = float(fftn(transform, workers=n_threads).real.max())  # on as many points as modes
     return sums, max(largest, float(sums[:, WEIGHT].max()))
 
 
 def reads_grid(eps: float, dtype: np.dtype) -> bool:
     """Whether the derivatives can be read off one grid to this error."""
     return dtype == np.float64 and eps >= LEAST_EPS
-
-
-def _diagonal(n: int) -> list[int]:
-    """Places of the diagonal in an upper triangle, row by row."""
-    return [k * n - k * (k - 1) // 2 for k in range(n)]
-
-
-def _read_grid(
-    coefficients: np.ndarray,
-    grid: Grid,
-    targets: Array,
-    t: float,
-    eps: float,
-    spectrum: bool,
-    n_threads: int,
-    sums: Array,
-) -> float:
-    """All sums but the fourth from one grid of values; return the largest sum of w on it."""
-    n, q = targets.shape
-    width = width_for(eps)
-    values, steps = field_on_grid(coefficients, grid.period, width, n_threads)
-    scaled = math.sqrt(2.0 * t) * steps  # derivatives in natural units
-    diagonal = _diagonal(n)
-    first_gradient, first_hessian = 4 - n, 10 - n * (n + 1) // 2
-    pairs = [(a, b) for a in range(n) for b in range(a, n)]
-
-    def work(first: int, last: int) -> None:
-        found = np.empty((last - first, 10))
-        interpolate(values, width, targets[:, first:last], grid.center, steps, 0, last - first, found)
-        rows, weight = sums[first:last], found[:, 0]
-        rows[:, WEIGHT] = weight
-        if not spectrum:
-            rows[:, SQUARE] = (
-                2.0
-                * t
-                * sum(weight + found[:, first_hessian + c] * scaled[k] ** 2 for k, c in enumerate(diagonal))
-            )
-            return
-        for k in range(n):
-            rows[:, FIRST + k] = math.sqrt(2.0 * t) * scaled[k] * found[:, first_gradient + k]
-        for c, (a, b) in enumerate(pairs):
-            second = found[:, first_hessian + c] * (scaled[a] * scaled[b])
-            rows[:, FIRST + n + c] = 2.0 * t * (second + weight if a == b else second)
-
-    run_pieces(work, pieces(q, _PIECE), n_threads)
-    return float(values.max() * bump_transform(width, np.zeros(1))[0] ** n)
 
 
 def _transform_fields(

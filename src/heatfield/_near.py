@@ -103,7 +103,8 @@ def _gather(sources: Any, roots: Any, found: Any, first: int, last: int, center:
 @compiled()
 def _add_zone(
     sources: Any, roots: Any, found: Any, first: int, last: int, targets: Any, times: Any, start: int,
-    stop: int, center: Any, asked: Any, spectrum: bool, with_fourth: bool, columns: Any, half: Any, table: Any,
+    stop: int, center: Any, asked: Any, spectrum: bool, with_fourth: bool, columns: Any, half: Any,
+    table: Any,
 ) -> None:  # fmt: skip
     """Add the blocks found[first:last] to the rows of the targets start to stop that are asked for."""
     n = sources.shape[0]

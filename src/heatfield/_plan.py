@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ._arrange import BLOCK
+from ._bump import FINER, LEAST_EPS, width_for
 from ._fourier import digits_for
-from ._interpolate import LEAST_EPS, width_for
 from ._jit import compiled
 from ._tree import estimate_within, points_in
 
@@ -28,7 +28,7 @@ SPLIT, DIRECT, TRANSFORM = 0, 1, 2
 # Sums below this share of the largest are expected to be too small for a transform's error.
 LONELY = 0.25
 # Places of the prices in `Costs.as_array`; those of the three zones stand side by side.
-PAIR, TARGET, SPREAD, FOURIER, CALL, READ = 0, 3, 4, 5, 6, 7
+PAIR, TARGET, SPREAD, FOURIER, CALL, READ, MODES = 0, 3, 4, 5, 6, 7, 8
 
 
 @dataclass
@@ -81,20 +81,24 @@ def transform_cost(
     grid = 1.0
     for k in range(n):
         span = max(min(high[k] + halo, root[1, k]) - low[k], high[k] - max(low[k] - halo, root[0, k]))
-        grid *= 2.0 * (2.0 * np.ceil(np.sqrt(digits / t) * (span + images) / (2.0 * np.pi)) + 1.0)
+        grid *= 2.0 * np.ceil(np.sqrt(digits / t) * (span + images) / (2.0 * np.pi)) + 1.0
+    # Points come in once, and the targets once more where they are not the same (for the energy).
+    kinds = 1.0 if p <= q else 2.0
+    through = p + (q if p > q else 0.0)
+    if double and eps >= LEAST_EPS:
+        width = width_for(eps)
+        grid *= FINER**n
+        outputs = 2.0 if fourth else 1.0
+        fourier = 0.5 * prices[FOURIER] * grid * np.log2(grid)  # real
+        cost = prices[READ] * max(width, 8.0) * width ** (n - 1.0) * (through + q * outputs)
+    else:
+        grid *= 2.0**n
+        outputs = fields
+        fourier = prices[FOURIER] * grid * np.log2(grid)
+        cost = prices[SPREAD] * (np.ceil(np.log10(1.0 / eps)) + 1.0) ** n * (through + q * outputs)
     if grid > GRID_LIMIT:
         return np.inf
-    reads = double and eps >= LEAST_EPS
-    outputs = (1 if fourth else 0) if reads else fields
-    # Type 1 for the sources, and again for the targets where they are not the same (the energy).
-    kinds = (1.0 if p <= q else 2.0) + outputs
-    through = p + q * outputs + (q if p > q else 0.0)
-    fourier = prices[FOURIER] * grid * np.log2(grid)
-    cost = (prices[CALL] + fourier) * kinds
-    cost += prices[SPREAD] * (np.ceil(np.log10(1.0 / eps)) + 1.0) ** n * through
-    if reads:  # a real transform on a grid 1.25 / 2 as fine, and the factors on its modes
-        width = width_for(eps)
-        cost += prices[CALL] + 0.4 * fourier + prices[READ] * q * max(width, 8.0) * width ** (n - 1.0)
+    cost += (prices[CALL] + fourier + prices[MODES] * grid) * (kinds + outputs)
     return cost
 
 

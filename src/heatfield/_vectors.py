@@ -1,7 +1,7 @@
-"""Vector code for `_interpolate`, written out: a sum over a small box of grid points, in registers.
+"""Vector code for `_interpolate` and `_spread`, written out: a small box of grid points, in registers.
 
 Compiled loops of eight or twelve numbers are too short for the compiler to vectorise well (measured: seven
-times slower), so these two steps are given to it as vectors of four.
+times slower), so these steps are given to it as vectors of four.
 """
 
 from __future__ import annotations
@@ -163,3 +163,33 @@ def make_contract(lanes: int) -> Callable[..., None]:
         return types.void(grid, types.int64, planes, rows, bumps, out), generate
 
     return contract
+
+
+def make_lay(lanes: int) -> Callable[..., None]:
+    """``lay(grid, start, planes, rows, bumps, weight)``: add one bump to a flat grid; see `make_contract`."""
+    chunks = lanes // VECTOR
+
+    @intrinsic
+    def lay(
+        typing_context: Any, grid: Any, start: Any, planes: Any, rows: Any, bumps: Any, weight: Any
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            write = _Writer(context, builder, signature, arguments)
+            grid_data, begin, mass = write.array(0).data, arguments[1], arguments[5]
+            plane_array, row_array, bump_data = write.array(2), write.array(3), write.array(4).data
+            along = [write.vector(write.at(bump_data, 6 * lanes + c * VECTOR)) for c in range(chunks)]
+            with cgutils.for_range(builder, write.length(plane_array)) as plane:
+                base = builder.add(begin, builder.load(builder.gep(plane_array.data, [plane.index])))
+                across = builder.fmul(mass, builder.load(write.at(bump_data, plane.index)))
+                with cgutils.for_range(builder, write.length(row_array)) as row:
+                    place = builder.add(base, builder.load(builder.gep(row_array.data, [row.index])))
+                    height = builder.load(write.at(bump_data, 3 * lanes, row.index))
+                    factor = write.spread(builder.fmul(across, height))
+                    for c in range(chunks):
+                        address = write.at(grid_data, place, c * VECTOR)
+                        write.put_vector(write.fused(along[c], factor, write.vector(address)), address)
+            return context.get_dummy_value()
+
+        return types.void(grid, types.int64, planes, rows, bumps, types.float64), generate
+
+    return lay
