@@ -37,6 +37,7 @@ class Outputs:
     energy: Array
     response: Array
     plan: Plan
+    gradient: Array | None = None  # sqrt(2t) |grad log u|, where it was asked for
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,16 @@ class Targets:
         return cls(found, rows, nearest_source(places, sources.points, *sources.tree), False)
 
 
+def surely_dense(method: str, m: int, n: int) -> bool:
+    """Whether m points in n dimensions go the dense path without any pricing."""
+    return method == "dense" or (method == "auto" and (m <= _SMALL or n > 3))
+
+
 def use_dense(method: str, cloud: Cloud, unit: Array, wish: Wish) -> bool:
     """Whether the dense path is asked for, or is the cheaper one."""
-    m = cloud.sources.shape[1]
-    if method != "auto":
-        return method == "dense"
-    if m <= _SMALL or cloud.sources.shape[0] > 3:
-        return True
+    n, m = cloud.sources.shape
+    if method == "fast" or surely_dense(method, m, n):
+        return method != "fast"
     if m > _LARGE:
         return False
     places = Places.of(cloud.sources, cloud.boxes)
@@ -93,8 +97,13 @@ def wish_for(
     return Wish(tol, spectrum, fourth, half, dtype, n_threads, costs(measure=m > _MEASURE))
 
 
-def fast_outputs(cloud: Cloud, targets: Targets, times: Array, unit: Array, wish: Wish) -> Outputs:
-    """Everything at the targets. ``times`` and ``unit`` are (1, T), or (q, T) in the targets' kd order."""
+def fast_outputs(
+    cloud: Cloud, targets: Targets, times: Array, unit: Array, wish: Wish, *, gradient: bool = False
+) -> Outputs:
+    """Everything at the targets. ``times`` and ``unit`` are (1, T), or (q, T) in the targets' kd order.
+
+    ``gradient`` needs ``wish.spectrum``: both are read from the sums of w r.
+    """
     n = cloud.sources.shape[0]
     q, steps = targets.rows.size, unit.shape[1]
     sources = targets.places if targets.all else Places.of(cloud.sources, cloud.boxes)
@@ -106,6 +115,7 @@ def fast_outputs(cloud: Cloud, targets: Targets, times: Array, unit: Array, wish
         np.full(steps, np.nan),
         np.full(steps, np.nan),
         Plan(wish.tol),
+        np.empty((q, steps)) if gradient else None,
     )
     # disable=None: no bar where standard error is not a terminal.
     with tqdm(total=q * steps, unit=" sums", unit_scale=True, delay=2, disable=None, leave=False) as bar:
@@ -126,6 +136,8 @@ def fast_outputs(cloud: Cloud, targets: Targets, times: Array, unit: Array, wish
                     out.transition[targets.rows, a] = equations.transition_exact(sums, unit_time, d)[:, 0]
                 if out.spectrum is not None:
                     out.spectrum[targets.rows, a] = equations.spectrum(sums, unit_time, n)[:, 0]
+                if out.gradient is not None:
+                    out.gradient[targets.rows, a] = equations.gradient_length(sums, unit_time, n)[:, 0]
             if wish.half:
                 out.energy[a] = equations.energy(sums, one_time, n)[0]
                 out.response[a] = equations.response(sums, unit_time, n)[0]
