@@ -105,6 +105,10 @@ class HeatField:
         m, n = self.points.shape
         return self._method == "fast" or (not surely_dense(self._method, m, n) and float(m) * q > MANY)
 
+    def _error(self, q: int) -> float:
+        """What log_value may be off by at q places; 0 where it is exact to rounding."""
+        return self._tol if self._uses_fast(q) else 0.0
+
     def __repr__(self) -> str:
         m, n = self.points.shape
         return f"HeatField({m} point{'s' if m != 1 else ''} in {n} dimension{'s' if n != 1 else ''})"
