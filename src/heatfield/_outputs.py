@@ -9,6 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from . import _equations as equations
+from ._adaptive import adaptive_sums
 from ._arrange import bounding_boxes, kd_order, origin_and_exponent
 from ._check import Array
 from ._costs import costs
@@ -121,9 +122,12 @@ def fast_outputs(
     with tqdm(total=q * steps, unit=" sums", unit_scale=True, delay=2, disable=None, leave=False) as bar:
         for a in range(steps):
             t, one_time = np.ascontiguousarray(unit[:, a]), times[:, a : a + 1]
-            table, report = scale_sums(
-                targets.places, sources, t, wish, offsets=targets.offsets, advance=bar.update
-            )
+            if t.size > 1:
+                table, report = adaptive_sums(targets.places, sources, t, wish, advance=bar.update)
+            else:
+                table, report = scale_sums(
+                    targets.places, sources, t, wish, offsets=targets.offsets, advance=bar.update
+                )
             report.t = float(np.median(one_time))
             out.plan.scales.append(report)
             sums, unit_time = table[:, None, :], t[:, None]
