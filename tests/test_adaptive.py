@@ -1,4 +1,4 @@
-"""Times of each point's own on the fast path: neighbours within each one's reach, and interpolation in log t."""
+"""Times of each point's own on the fast path: neighbours in each one's reach, interpolation in log t."""
 
 import numpy as np
 import pytest

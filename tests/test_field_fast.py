@@ -1,4 +1,4 @@
-"""The heat field to a tolerance: the promise at every place, however far, with weights, and the choice of path."""
+"""The heat field to a tolerance: the promise at every place, however far, and the choice of path."""
 
 import numpy as np
 import pytest

@@ -5,8 +5,8 @@ knows one time only. But the sums are smooth in log t: exp(-D**2 / 4t) is analyt
 |Im log t| < pi/2, so over times within a factor of two a polynomial through a dozen of them, at Chebyshev's
 nodes, is as good as the sums themselves. Targets are therefore put into bands of time; where the
 neighbours of a band's targets are too many, its sums are taken at the nodes, each by the cheapest
-mixture (`_fast`), and interpolated. Where the last coefficients or the noise of the nodes are too large for the
-tolerance, as at a lonely point beside a cluster, the target is summed directly.
+mixture (`_fast`), and interpolated. Where the last coefficients or the noise of the nodes are too large
+for the tolerance, as at a lonely point beside a cluster, the target is summed directly.
 """
 
 from __future__ import annotations

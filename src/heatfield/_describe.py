@@ -71,9 +71,7 @@ def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1
     if dense:
         found, weights = _dense_outputs(cloud, scales, unit, recipe, n_threads)
     else:
-        found = fast_outputs(
-            cloud, Targets.every(cloud), scales, unit, wish, gradient="gradient" in columns
-        )
+        found = fast_outputs(cloud, Targets.every(cloud), scales, unit, wish, gradient="gradient" in columns)
     d = found.dimension
     tau = found.transition
     if tau is None:

@@ -45,8 +45,8 @@ class HeatField:
         is dense up to 6,000 sources, beyond three dimensions, or where sources times places stay below 1e8.
     tol : float, optional
         What the fast path promises at *every* place, however far: `value` to ``tol`` relative to itself,
-        `log_value` to tol absolute, `dimension` to 4 tol relative to 1 + d, 2t `log_hessian` to 16 tol absolute.
-        Gradient and Hessian: 4 tol u sqrt((1 + d) / 2t) and 16 tol u (1 + d) / 2t. Default 1e-8.
+        `log_value` to tol absolute, `dimension` to 4 tol relative to 1 + d, 2t `log_hessian` to 16 tol
+        absolute; gradient and Hessian to 4 tol u sqrt((1 + d) / 2t) and 16 tol u (1 + d) / 2t. Default 1e-8.
     n_jobs : int
         Threads over the places; -1 for all cores. The result is the same to the bit, but for transforms.
 

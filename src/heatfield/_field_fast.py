@@ -1,10 +1,10 @@
 """The heat field at many places of many sources, to a tolerance.
 
-Places take the sums of `_fast`: neighbours or transforms, whichever is cheaper. Two things cost digits there.
-Mean and covariance of r = x_j - y are read from moments around the place, which loses a factor of <|r|**2> / 2t,
-the heat dimension. And a transform's error is relative to the largest sum there is, which away from the data
-is larger than any sum at the places. Both losses are known once the sums are: a place
-whose loss exceeds what the tolerance was sharpened by is taken again with a sharper one. Far
+Places take the sums of `_fast`: neighbours or transforms, whichever is cheaper. Two things cost digits
+there. Mean and covariance of r = x_j - y are read from moments around the place, which loses a factor
+of <|r|**2> / 2t, the heat dimension. And a transform's error is relative to the largest sum there is, which
+away from the data is larger than any sum at the places. Both losses are known once the sums are: a
+place whose loss exceeds what the tolerance was sharpened by is taken again with a sharper one. Far
 from the data, where sums would underflow, and where no tolerance is sharp enough, every place
 has a reference of its own (`_field_tree`).
 """

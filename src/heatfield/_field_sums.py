@@ -273,9 +273,7 @@ def field_sums(
             runs = find_runs(gaps, floor / rate, m, begins, ends)
             offset[:] = 0.0
             for _ in range(2):
-                sum_runs(
-                    sums, tile, sources, logs, begins, ends, runs, centre, h, offset, rate, top, moments
-                )
+                sum_runs(sums, tile, sources, logs, begins, ends, runs, centre, h, offset, rate, top, moments)
                 if read_sums(out[i, a], sums, h, offset, t, top, moments):
                     break
                 for k in range(n):

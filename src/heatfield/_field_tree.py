@@ -137,9 +137,7 @@ def field_sums_by_tree(
                 centre[k] = sources[k, star]
                 h[k] = place[k] - centre[k]
         floor = logs[star] - 0.5 * LOG2_E * spread
-        runs = _find_runs(
-            m, nodes, begin, size, heaviest, place, centre, h, rate, floor, stack, begins, ends
-        )
+        runs = _find_runs(m, nodes, begin, size, heaviest, place, centre, h, rate, floor, stack, begins, ends)
         offset[:] = 0.0
         for _ in range(2):
             sum_runs(
