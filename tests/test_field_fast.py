@@ -5,7 +5,7 @@ import pytest
 from clouds import cloud
 
 import heatfield as hf
-from heatfield import _field_fast
+from heatfield import _field_fast, _places
 from heatfield._costs import Costs
 
 # Transforms so cheap that they are taken wherever they can be, and the other way round.
@@ -66,14 +66,14 @@ def test_the_promise_holds_at_every_place(n, name, weights, prices, monkeypatch)
 def test_transforms_are_taken_and_lose_to_the_tree_far_away(monkeypatch):
     monkeypatch.setattr(_field_fast, "costs", lambda **_: PRICES["transforms"])
     seen = []
-    original = _field_fast.scale_sums
+    original = _places.scale_sums
 
     def spy(*args, **options):
         out = original(*args, **options)
         seen.append((out[1].transforms, args[0].points.shape[1]))
         return out
 
-    monkeypatch.setattr(_field_fast, "scale_sums", spy)
+    monkeypatch.setattr(_places, "scale_sums", spy)
     points = cloud("ball", 3, 500)
     field = hf.HeatField(points, method="fast", tol=1e-5)
     field.value(points, 0.5)
@@ -81,6 +81,23 @@ def test_transforms_are_taken_and_lose_to_the_tree_far_away(monkeypatch):
     seen.clear()
     assert np.isfinite(field.log_value(points + 1e3, 0.5)).all()
     assert seen == []
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_signatures_at_places_beside_a_heavy_cluster(n, tol, monkeypatch):
+    """A transform's error is that of the cluster, which no place sees."""
+    monkeypatch.setattr("heatfield._outputs.costs", lambda **_: PRICES["transforms"])
+    rng = np.random.default_rng(n)
+    points = np.concatenate([1e-3 * rng.normal(size=(3000, n)), rng.uniform(-1, 1, (1000, n))])
+    at = rng.uniform(-1.5, 1.5, (300, n))
+    times = np.geomspace(1e-3, 1e-1, 4)
+    found = hf.signatures(points, times, targets=at, tol=tol)
+    exact = hf.HeatField(points, method="dense")
+    u, d = exact.value(at, times), exact.dimension(at, times)
+    seen = u > 1e-250
+    assert np.abs(found.density[seen] / u[seen] - 1).max() <= tol
+    assert (np.abs(found.dimension - d)[seen] / (1 + d[seen])).max() <= 4 * tol
 
 
 def test_more_than_three_dimensions():

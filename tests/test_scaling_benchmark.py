@@ -104,4 +104,4 @@ def test_real_clouds_tells_an_error_in_units_of_the_promise(tmp_path):
     assert real_clouds.compare(files[0], table) == 90
     assert table["auto tol=1e-06"]["worst"]["density"] == 0.0
     assert table["fast tol=1e-06"]["scales"] == {"near": 8}
-    assert 0.0 < table["fast tol=1e-06"]["worst"]["density"] <= 1.0
+    assert max(table["fast tol=1e-06"]["worst"].values()) <= 1.0

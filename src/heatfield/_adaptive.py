@@ -17,11 +17,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._arrange import bounding_boxes
 from ._check import Array
 from ._dense import FOURTH, SQUARE, WEIGHT, column_count
 from ._fast import Places, Wish, scale_sums
 from ._near import radii
+from ._places import some_places
 from ._plan import ScalePlan
 from ._tree import estimate_within
 
@@ -51,27 +51,19 @@ def adaptive_sums(
         rows = np.flatnonzero(band == b)
         if n > 3 or _neighbours(targets, sources, t, rows, wish) < MANY_NEIGHBOURS:
             continue
-        table, good, nodes = _interpolated(_some(targets, rows), sources, t[rows], wish)
+        table, good, nodes = _interpolated(some_places(targets, rows), sources, t[rows], wish)
         sums[rows[good]] = table[good]
         direct[rows[good]] = False
         advance(int(good.sum()))
     rows = np.flatnonzero(direct)
     if rows.size:
-        sums[rows], _ = scale_sums(_some(targets, rows), sources, t[rows], wish, advance=advance)
+        sums[rows], _ = scale_sums(some_places(targets, rows), sources, t[rows], wish, advance=advance)
     report = ScalePlan(float(np.median(t)), "near", points_near=rows.size, points_transformed=q - rows.size)
     report.reason = f"{rows.size:,} points by neighbours, each within its own reach"
     if nodes:
         report.method = "interpolated" if rows.size == 0 else "boxes"
         report.reason += f"; {q - rows.size:,} interpolated between {nodes} times"
     return sums, report
-
-
-def _some(places: Places, rows: np.ndarray) -> Places:
-    """Some of the places, in their order."""
-    if rows.size == places.points.shape[1]:
-        return places
-    points = np.ascontiguousarray(places.points[:, rows])
-    return Places.of(points, bounding_boxes(points))
 
 
 def _neighbours(targets: Places, sources: Places, t: Array, rows: np.ndarray, wish: Wish) -> float:

@@ -1,18 +1,14 @@
 """The heat field at many places of many sources, to a tolerance.
 
-Places take the sums of `_fast`: neighbours or transforms, whichever is cheaper. Two things cost digits
-there. Mean and covariance of r = x_j - y are read from moments around the place, which loses a factor
-of <|r|**2> / 2t, the heat dimension. And a transform's error is relative to the largest sum there is, which
-away from the data is larger than any sum at the places. Both losses are known once the sums are: a
-place whose loss exceeds what the tolerance was sharpened by is taken again with a sharper one. Far
-from the data, where sums would underflow, and where no tolerance is sharp enough, every place
-has a reference of its own (`_field_tree`).
+Places take the sums of `_places`: neighbours or transforms, whichever is cheaper. Far from the data, where
+sums would underflow, and where no tolerance is sharp enough, every place has a
+reference of its own (`_field_tree`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,17 +18,13 @@ from ._arrange import bounding_boxes, kd_order
 from ._check import Array
 from ._costs import costs
 from ._dense import FIRST, WEIGHT
-from ._fast import Places, Wish, scale_sums
+from ._fast import Places, Wish
 from ._field_sums import field_columns
 from ._field_tree import field_sums_by_tree, heaviest_in_nodes
+from ._places import largest_sum, place_sums
 from ._threads import pieces, run_pieces
 from ._tree import nearest_source
 
-# Squared distance to the data, in units of 2t, from which on a place is far.
-_FAR = 64.0
-# By what the tolerance is sharpened in each round, and where that ends.
-_ROUND = 16.0
-_LEAST = 1e-12
 # Places that one thread looks at in one go.
 _PIECE = 2048
 # Places times sources from which the fast path pays.
@@ -65,8 +57,9 @@ class FastField:
         if q == 0:
             return out
         order = kd_order(places)
-        targets = np.ascontiguousarray(places[order].T)
-        offsets = self._offsets(targets, n_threads)
+        points = np.ascontiguousarray(places[order].T)
+        targets = Places.of(points, bounding_boxes(points))
+        offsets = self._offsets(points, n_threads)
         wish = Wish(
             tol, moments, False, False, np.dtype(np.float64), n_threads, costs(measure=q * len(order) > MANY)
         )
@@ -78,47 +71,24 @@ class FastField:
                 out[order, a] = self._rows(targets, offsets, float(t), wish, bar)
         return out
 
-    def _rows(self, targets: Array, offsets: Array, t: float, wish: Wish, bar: tqdm) -> Array:
+    def _rows(self, targets: Places, offsets: Array, t: float, wish: Wish, bar: tqdm) -> Array:
         """The rows at one time, in the order of the targets."""
-        n, q = targets.shape
+        n, q = targets.points.shape
         moments = wish.spectrum
         out = np.empty((q, field_columns(n, moments)))
-        # At least what the dimension will be; sharpening the tolerance by less would be in vain.
-        loss = offsets / (8.0 * t) if moments else np.zeros(q)
-        rest = offsets <= 2.0 * t * _FAR
-        sharper = 1.0
-        while wish.tol / (self.uneven * sharper) >= _LEAST:
-            chosen = np.flatnonzero(rest & (loss <= sharper))
-            if chosen.size:
-                some = np.ascontiguousarray(targets[:, chosen])
-                sums, report = scale_sums(
-                    Places.of(some, bounding_boxes(some)), self.places, np.array([t]),
-                    replace(wish, tol=wish.tol / (self.uneven * sharper)),
-                    offsets=offsets[chosen], weights=self.weights,
-                )  # fmt: skip
-                rows = _read(sums, n, moments)
-                need = np.maximum(1.0, (dimension_of(rows, n, t) - 2.0 * n) / 4.0 if moments else 1.0)
-                if report.transforms:
-                    need *= np.maximum(1.0, 0.25 * self._largest(t, wish) / sums[:, WEIGHT])
-                good = need <= sharper
-                out[chosen[good]] = rows[good]
-                rest[chosen[good]] = False
-                loss[chosen] = need
-                bar.update(int(good.sum()))
-            sharper *= _ROUND
-            if not rest.any():
-                break
-        rest |= offsets > 2.0 * t * _FAR
-        out[rest] = self._far(np.ascontiguousarray(targets[:, rest].T), t, wish, bar)
-        return out
 
-    def _largest(self, t: float, wish: Wish) -> float:
-        """About the largest sum of weights at any source, and so, but for a small factor, anywhere."""
-        if t not in self.largest:
-            rough = replace(wish, tol=1e-2, spectrum=False)
-            sums, _ = scale_sums(self.places, self.places, np.array([t]), rough, weights=self.weights)
-            self.largest[t] = float(sums[:, WEIGHT].max())
-        return self.largest[t]
+        def largest() -> float:
+            if t not in self.largest:
+                self.largest[t] = largest_sum(self.places, t, wish, self.weights)
+            return self.largest[t]
+
+        sums, good, _ = place_sums(
+            targets, self.places, t, wish, offsets, largest,
+            moments=moments, weights=self.weights, uneven=self.uneven, advance=bar.update,
+        )  # fmt: skip
+        out[good] = _read(sums[good], n, moments)
+        out[~good] = self._far(np.ascontiguousarray(targets.points[:, ~good].T), t, wish, bar)
+        return out
 
     def _offsets(self, targets: Array, n_threads: int) -> Array:
         """Squared distance of each target to the nearest source."""

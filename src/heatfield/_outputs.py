@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tqdm import tqdm
@@ -15,7 +16,8 @@ from ._check import Array
 from ._costs import costs
 from ._fast import Places, Wish, dense_seconds, fast_seconds, scale_sums
 from ._moments import Cloud
-from ._plan import Plan
+from ._places import largest_sum, place_sums, some_places
+from ._plan import Plan, ScalePlan
 from ._tree import nearest_source
 
 # Up to this many points nothing is planned: the dense path, exact to rounding, is as fast or faster
@@ -98,6 +100,27 @@ def wish_for(
     return Wish(tol, spectrum, fourth, half, dtype, n_threads, costs(measure=m > _MEASURE))
 
 
+def _sums_at_places(
+    targets: Targets, sources: Places, t: float, wish: Wish, advance: Callable[[int], object]
+) -> tuple[Array, ScalePlan]:
+    """Sums anywhere in space; places too far for the tolerance of a transform by neighbours alone."""
+    table, good, report = place_sums(
+        targets.places, sources, t, wish, targets.offsets,
+        lambda: largest_sum(sources, t, wish), advance=advance,
+    )  # fmt: skip
+    rest = np.flatnonzero(~good)
+    if rest.size:
+        # All sums to the wide radius in full precision, and no transform at any price.
+        m = sources.points.shape[1]
+        direct = replace(wish, tol=wish.tol / m, costs=replace(wish.costs, call=math.inf))
+        table[rest], _ = scale_sums(
+            some_places(targets.places, rest), sources, np.array([t]), direct,
+            offsets=targets.offsets[rest], advance=advance,
+        )  # fmt: skip
+        report.points_checked = rest.size
+    return table, report
+
+
 def fast_outputs(
     cloud: Cloud, targets: Targets, times: Array, unit: Array, wish: Wish, *, gradient: bool = False
 ) -> Outputs:
@@ -124,10 +147,10 @@ def fast_outputs(
             t, one_time = np.ascontiguousarray(unit[:, a]), times[:, a : a + 1]
             if t.size > 1:
                 table, report = adaptive_sums(targets.places, sources, t, wish, advance=bar.update)
+            elif targets.offsets.size:
+                table, report = _sums_at_places(targets, sources, float(t[0]), wish, bar.update)
             else:
-                table, report = scale_sums(
-                    targets.places, sources, t, wish, offsets=targets.offsets, advance=bar.update
-                )
+                table, report = scale_sums(targets.places, sources, t, wish, advance=bar.update)
             report.t = float(np.median(one_time))
             out.plan.scales.append(report)
             sums, unit_time = table[:, None, :], t[:, None]
