@@ -15,8 +15,9 @@ from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ._check import Array, as_clouds, check_choice, check_count, check_dtype
+from ._check import Array, as_clouds, check_choice, check_count, check_dtype, check_tol
 from ._descriptor import HFSDescriptor
+from ._outputs import surely_dense
 from ._readout import ROUND_OFF, AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
 
 HEADS = ("mlp", "lda", "svm")
@@ -45,7 +46,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         Seed of the network and of the inner folds.
     inner_folds : int
         Folds of head="auto"; fewer where a class has fewer clouds.
-    n_scales, c_min, c_max, transition, blocks, method, dtype, n_jobs :
+    n_scales, c_min, c_max, transition, blocks, method, tol, dtype, n_jobs :
         See `HFSDescriptor`.
 
     Attributes
@@ -78,6 +79,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         transition: str | None = None,
         blocks: Sequence[str] | None = None,
         method: str = "auto",
+        tol: float | None = None,
         dtype: str = "float64",
         n_jobs: int | None = 1,
     ) -> None:
@@ -92,6 +94,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         self.transition = transition
         self.blocks = blocks
         self.method = method
+        self.tol = tol
         self.dtype = dtype
         self.n_jobs = n_jobs
 
@@ -101,7 +104,9 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         if len(y) != len(checked):
             raise ValueError(f"y has {len(y)} labels for {len(checked)} clouds")
         self.descriptor_ = self._descriptor()
-        return self._fit_readout(self.descriptor_.fit_transform(checked), y)
+        features = self.descriptor_.fit_transform(checked)
+        dense = all(surely_dense(self.method, *cloud.shape) for cloud in checked)
+        return self._fit_readout(features, y, dense)
 
     def fit_features(self, features: Array, y: Sequence[Any], *, n_dims: int) -> HFSClassifier:
         """Learn from descriptors that were computed before, by `HFSDescriptor` with the same settings.
@@ -117,7 +122,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
                 f"features must have shape (N, {width}) for variant={self.variant!r} in {n_dims} dimensions, "
                 f"got {np.shape(features)}"
             )
-        return self._fit_readout(features, y)
+        return self._fit_readout(features, y, self.method != "fast")
 
     def _descriptor(self) -> HFSDescriptor:
         return HFSDescriptor(
@@ -128,17 +133,19 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
             transition=self.transition,
             blocks=self.blocks,
             method=self.method,
+            tol=self.tol,
             dtype=self.dtype,
             n_jobs=self.n_jobs,
         )
 
-    def _fit_readout(self, features: Array, y: Sequence[Any]) -> HFSClassifier:
+    def _fit_readout(self, features: Array, y: Sequence[Any], dense: bool) -> HFSClassifier:
         check_choice(self.head, "head", (*HEADS, "auto"))
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
         if len(np.unique(labels)) < 2:
             raise ValueError(f"y must hold at least two classes, got only {np.unique(labels).tolist()}")
-        candidates = {head: self._pipeline(head) for head in (HEADS if self.head == "auto" else (self.head,))}
+        heads = HEADS if self.head == "auto" else (self.head,)
+        candidates = {head: self._pipeline(head, dense) for head in heads}
         self.head_scores_: dict[str, float] = {}
         if self.head == "auto":
             folds = self._inner_folds(labels)
@@ -172,7 +179,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         shifted = np.exp(values - values.max(axis=1, keepdims=True))
         return shifted / shifted.sum(axis=1, keepdims=True)
 
-    def _pipeline(self, head: str) -> Pipeline:
+    def _pipeline(self, head: str, dense: bool) -> Pipeline:
         if head == "mlp":
             most = 3000 if self.epochs is None else check_count(self.epochs, "epochs", 1)
             model: Any = AnnealedMLP((128, 64), alpha=1.0, max_iter=most, random_state=self.random_state)
@@ -180,7 +187,10 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
             model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
         else:
             model = SVC(C=10.0, break_ties=True, random_state=self.random_state)
-        scaler = RoundOffScaler(ROUND_OFF[check_dtype(self.dtype)], magnitudes(self.descriptor_.layout()))
+        precision = check_dtype(self.dtype)
+        # What the fast path leaves open is no signal either.
+        noise = ROUND_OFF[precision] if dense else 100.0 * check_tol(self.tol, precision)
+        scaler = RoundOffScaler(noise, magnitudes(self.descriptor_.layout()))
         return make_pipeline(GapImputer(), scaler, model)
 
     def _inner_folds(self, labels: np.ndarray) -> StratifiedKFold:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tqdm import tqdm
 
 from . import _equations as equations
+from ._adaptive import adaptive_sums
 from ._arrange import bounding_boxes, kd_order, origin_and_exponent
 from ._check import Array
 from ._costs import costs
 from ._fast import Places, Wish, dense_seconds, fast_seconds, scale_sums
 from ._moments import Cloud
-from ._plan import Plan
+from ._places import largest_sum, place_sums, some_places
+from ._plan import Plan, ScalePlan
 from ._threads import pieces, run_pieces
 from ._tree import nearest_source
 
@@ -40,6 +43,7 @@ class Outputs:
     energy: Array
     response: Array
     plan: Plan
+    gradient: Array | None = None  # sqrt(2t) |grad log u|, where it was asked for
 
 
 @dataclass(frozen=True)
@@ -76,13 +80,16 @@ class Targets:
         return cls(found, rows, nearest_source(places, sources.points, *sources.tree), False)
 
 
+def surely_dense(method: str, m: int, n: int) -> bool:
+    """Whether m points in n dimensions go the dense path without any pricing."""
+    return method == "dense" or (method == "auto" and (m <= _SMALL or n > 3))
+
+
 def use_dense(method: str, cloud: Cloud, unit: Array, wish: Wish) -> bool:
     """Whether the dense path is asked for, or is the cheaper one."""
-    m = cloud.sources.shape[1]
-    if method != "auto":
-        return method == "dense"
-    if m <= _SMALL or cloud.sources.shape[0] > 3:
-        return True
+    n, m = cloud.sources.shape
+    if method == "fast" or surely_dense(method, m, n):
+        return method != "fast"
     if m > _LARGE:
         return False
     places = Places.of(cloud.sources, cloud.boxes)
@@ -96,8 +103,34 @@ def wish_for(
     return Wish(tol, spectrum, fourth, half, dtype, n_threads, costs(measure=m > _MEASURE))
 
 
-def fast_outputs(cloud: Cloud, targets: Targets, times: Array, unit: Array, wish: Wish) -> Outputs:
-    """Everything at the targets. ``times`` and ``unit`` are (1, T), or (q, T) in the targets' kd order."""
+def _sums_at_places(
+    targets: Targets, sources: Places, t: float, wish: Wish, advance: Callable[[int], object]
+) -> tuple[Array, ScalePlan]:
+    """Sums anywhere in space; places too far for the tolerance of a transform by neighbours alone."""
+    table, good, report = place_sums(
+        targets.places, sources, t, wish, targets.offsets,
+        lambda: largest_sum(sources, t, wish), advance=advance,
+    )  # fmt: skip
+    rest = np.flatnonzero(~good)
+    if rest.size:
+        # All sums to the wide radius in full precision, and no transform at any price.
+        m = sources.points.shape[1]
+        direct = replace(wish, tol=wish.tol / m, costs=replace(wish.costs, call=math.inf))
+        table[rest], _ = scale_sums(
+            some_places(targets.places, rest), sources, np.array([t]), direct,
+            offsets=targets.offsets[rest], advance=advance,
+        )  # fmt: skip
+        report.points_checked = rest.size
+    return table, report
+
+
+def fast_outputs(
+    cloud: Cloud, targets: Targets, times: Array, unit: Array, wish: Wish, *, gradient: bool = False
+) -> Outputs:
+    """Everything at the targets. ``times`` and ``unit`` are (1, T), or (q, T) in the targets' kd order.
+
+    ``gradient`` needs ``wish.spectrum``: both are read from the sums of w r.
+    """
     n = cloud.sources.shape[0]
     q, steps = targets.rows.size, unit.shape[1]
     sources = targets.places if targets.all else Places.of(cloud.sources, cloud.boxes)
@@ -109,14 +142,18 @@ def fast_outputs(cloud: Cloud, targets: Targets, times: Array, unit: Array, wish
         np.full(steps, np.nan),
         np.full(steps, np.nan),
         Plan(wish.tol),
+        np.empty((q, steps)) if gradient else None,
     )
     # disable=None: no bar where standard error is not a terminal.
     with tqdm(total=q * steps, unit=" sums", unit_scale=True, delay=2, disable=None, leave=False) as bar:
         for a in range(steps):
             t, one_time = np.ascontiguousarray(unit[:, a]), times[:, a : a + 1]
-            table, report = scale_sums(
-                targets.places, sources, t, wish, offsets=targets.offsets, advance=bar.update
-            )
+            if t.size > 1:
+                table, report = adaptive_sums(targets.places, sources, t, wish, advance=bar.update)
+            elif targets.offsets.size:
+                table, report = _sums_at_places(targets, sources, float(t[0]), wish, bar.update)
+            else:
+                table, report = scale_sums(targets.places, sources, t, wish, advance=bar.update)
             report.t = float(np.median(one_time))
             out.plan.scales.append(report)
             _read_off(table, t, times[:, a], a, n, out, wish.n_threads)
@@ -124,7 +161,7 @@ def fast_outputs(cloud: Cloud, targets: Targets, times: Array, unit: Array, wish
                 sums = table[:, None, :]
                 out.energy[a] = equations.energy(sums, one_time, n)[0]
                 out.response[a] = equations.response(sums, t[:, None], n)[0]
-    for name in ("density", "dimension", "transition", "spectrum"):
+    for name in ("density", "dimension", "transition", "spectrum", "gradient"):
         setattr(out, name, _in_callers_order(getattr(out, name), targets.rows, wish.n_threads))
     return out
 
@@ -145,6 +182,8 @@ def _read_off(table: Array, unit: Array, times: Array, a: int, n: int, out: Outp
                 out.transition[here, a] = equations.transition_exact(sums, unit_time, d)[:, 0]
             if out.spectrum is not None:
                 out.spectrum[here, a] = equations.spectrum(sums, unit_time, n)[:, 0]
+            if out.gradient is not None:
+                out.gradient[here, a] = equations.gradient_length(sums, unit_time, n)[:, 0]
 
     run_pieces(work, pieces(len(table), _PIECE), n_threads)
 

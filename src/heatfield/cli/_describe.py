@@ -35,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--c-max", type=float, default=0.25, metavar="C", help="coarsest time over diam² (default 0.25)"
     )
     parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
+    parser.add_argument(
+        "--method", choices=("auto", "dense", "fast"), default="auto",
+        help="auto: the fast path for large clouds, where it is cheaper; see docs/fast.md",
+    )  # fmt: skip
+    parser.add_argument("--tol", type=float, help="what the fast path promises (default 1e-8)")
     parser.add_argument("--blocks", metavar="A,B", help="only these blocks, such as global,hds,dimension")
     parser.add_argument("--budget", type=int, metavar="M", help="at most M points a cloud (default: all)")
     parser.add_argument(
@@ -133,6 +138,8 @@ def _settings(options: argparse.Namespace) -> Settings:
         "c_max": options.c_max,
         "transition": options.transition,
         "blocks": blocks,
+        "method": options.method,
+        "tol": options.tol,
     }
     reading = {
         "budget": options.budget,
