@@ -182,9 +182,15 @@ def test_the_heat_body_is_the_librarys(browser, tmp_path, n):
         expected = hf.HeatField(points).heat_body(t, alpha, resolution=64 if n == 3 else 128).volume
         assert browser.evaluate("heatfield.body.measure") == pytest.approx(expected, rel=0.02)
     assert changed(before, canvas(browser)) > 0.2
-    browser.evaluate("heatfield.setScale(0)")
-    words = browser.evaluate("document.getElementById('body-words').textContent")
-    assert "too fine to draw" in words or "Area" in words
+
+
+def test_a_body_too_fine_to_draw_says_so(browser, tmp_path):
+    points = np.array([[0, 0, 0], [0.01, 0, 0], [100, 0, 0], [100, 0.01, 0]])
+    show(browser, tmp_path, points, name="two pairs")
+    browser.evaluate("document.getElementById('body').checked = true; heatfield.setScale(0)")
+    assert "too fine to draw" in browser.evaluate("document.getElementById('body-words').textContent")
+    browser.evaluate("heatfield.setScale(7)")
+    assert "Volume" in browser.evaluate("document.getElementById('body-words').textContent")
 
 
 def test_keys(page):

@@ -8,8 +8,9 @@ class View {
     this.state = { scale: header.start, quantity: this.quantities[0], low: 0, high: header.most, picked: -1, size: 1 };
     this.camera = new Camera(this.canvas);
     this.hasBody = N === 2 || N === 3;
-    this.lastMove = -Infinity;
-    this.stats = { frames: 0, ready: 0 };
+    this.inMotion = false;
+    this.before = 0;  // when the last frame in motion was drawn
+    this.stats = { ready: 0 };
     try { this.scene = new Scene(this.canvas); } catch (error) { this.message(error.message); }
     this.words();
     if (this.scene) { wireCanvas(this.canvas, this); new ResizeObserver(() => this.redraw()).observe(this.canvas); }
@@ -164,7 +165,7 @@ class View {
     this.node("help-button").setAttribute("aria-expanded", String(!help.hidden));
   }
 
-  moved() { this.lastMove = performance.now(); this.tip(-1); this.redraw(); }
+  moved() { this.inMotion = true; clearTimeout(this.rest); this.tip(-1); this.redraw(); }
 
   redraw() {
     if (!this.scene || this.asked) return;
@@ -174,24 +175,22 @@ class View {
 
   frame(now) {
     this.asked = false;
-    const inMotion = performance.now() - this.lastMove < 200;
-    this.scene.draw(this.state, this.camera, inMotion);
+    this.scene.draw(this.state, this.camera, this.inMotion);
     this.mark();
-    this.stats.frames++;
-    if (inMotion) {
+    if (this.inMotion) {
       this.pace(now);
       clearTimeout(this.rest);
-      this.rest = setTimeout(() => this.redraw(), 220);
-    } else this.before = 0;
+      this.rest = setTimeout(() => { this.inMotion = false; this.before = 0; this.redraw(); }, 250);
+    }
   }
 
   // Fewer points while moving if frames take long, more if there is time.
   pace(now) {
     const took = now - this.before;
     this.before = now;
-    if (!(took > 0 && took < 500)) return;
-    if (took > 38) this.scene.moving = Math.max(20000, Math.round(0.85 * this.scene.moving));
-    else if (took < 24) this.scene.moving = Math.min(data.m, Math.round(1.1 * this.scene.moving));
+    if (!(took > 0 && took < 2000)) return;  // the first frame of a movement
+    if (took > 40) this.scene.moving = Math.max(10000, Math.round(Math.max(0.5, 36 / took) ** 0.5 * this.scene.moving));
+    else if (took < 25) this.scene.moving = Math.min(data.m, Math.round(1.08 * this.scene.moving));
   }
 
   // A ring around the picked point.

@@ -36,7 +36,7 @@ void main() {
 class Scene {
   constructor(canvas) {
     this.canvas = canvas;
-    const gl = this.gl = canvas.getContext("webgl2", { antialias: false, alpha: false, preserveDrawingBuffer: true });
+    const gl = this.gl = canvas.getContext("webgl2", { antialias: false, alpha: false });
     if (!gl) throw new Error("this browser has no WebGL 2, so the cloud cannot be drawn; the charts still work");
     this.points = program(gl, POINT_VERTEX, POINT_FRAGMENT);
     this.mesh = program(gl, MESH_VERTEX, MESH_FRAGMENT);
