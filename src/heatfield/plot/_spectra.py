@@ -37,7 +37,14 @@ def spectra_by_class(
 
     Returns
     -------
-    figure : matplotlib.figure.Figure
+    axes : ndarray (2, K) of matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> shares = np.random.default_rng(0).dirichlet([1, 1, 1], size=(6, 8))
+    >>> hf.plot.spectra_by_class(shares, ["a", "b"] * 3).shape
+    (2, 3)
     """
     plt = pyplot()
     shares = np.asarray(compositions, dtype=float)
@@ -80,4 +87,4 @@ def spectra_by_class(
     handles, words = axes[1, 0].get_legend_handles_labels()
     figure.legend(handles, words, loc="outside right center", frameon=False, title="class")
     figure.suptitle(title or "Heat dimension spectra by class", fontsize=12)
-    return figure
+    return axes
