@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
-import json
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._check import Array, as_points, check_choice, check_count, check_range
+from .._html import assemble, safe_json
 from .._local_type import LOCAL_TYPES
 from .._signatures import Signatures, signatures
 from ._payload import FINE_POINTS, drawable, pack
@@ -21,7 +19,9 @@ from ._payload import FINE_POINTS, drawable, pack
 MOST_POINTS = 200_000
 # What is drawn has three digits; a looser promise of the fast path makes large clouds quick.
 _TOL = 1e-5
-_SCRIPTS = ("data", "colours", "camera", "scene", "body", "charts", "controls", "main")
+_SCRIPTS = (
+    "data.js", "colours.js", "camera.js", "scene.js", "body.js", "charts.js", "controls.js", "main.js",
+)  # fmt: skip
 
 
 def view_page(
@@ -114,7 +114,9 @@ def view_page(
         "arrays": payload.arrays,
         "quantities": payload.quantities,
     }
-    return _assemble(header, b"".join(payload.parts))
+    packed = gzip.compress(b"".join(payload.parts), 6, mtime=0)
+    fields = {"HEADER": safe_json(header), "ARRAYS": base64.b64encode(packed).decode()}
+    return assemble(__package__, "page.html", _SCRIPTS, "page.css", fields)
 
 
 def _reordered(s: Signatures, rows: NDArray[np.int64]) -> Signatures:
@@ -171,39 +173,3 @@ def _notes(m: int, shown: int, projected: bool, n: int) -> list[str]:
     notes.append(f"Values are stored to 1/{digits} of their range at each scale.")
     notes.append("While the view moves, a slow machine draws a random part of the points; at rest all are drawn.")
     return notes
-
-
-def _assemble(header: dict[str, Any], arrays: bytes) -> str:
-    """Fill the template. Scripts and styles are named by their hash, so that nothing else can run."""
-    page = files(__package__) / "page"
-
-    def text(name: str) -> str:
-        return (page / name).read_text(encoding="utf-8")
-
-    style = text("page.css")
-    bodies = "\n".join(text(f"{script}.js") for script in _SCRIPTS)
-    script = f'"use strict";\n(() => {{\n{bodies}\n}})();\n'
-    policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    fields = {
-        "POLICY": policy,
-        "STYLE": style,
-        "HEADER": safe_json(header),
-        "ARRAYS": base64.b64encode(gzip.compress(arrays, 6, mtime=0)).decode(),
-        "SCRIPT": script,
-    }
-    pieces = text("page.html").split("@@")  # text, field, text, field, ...: no field is searched for another
-    return "".join(fields[piece] if k % 2 else piece for k, piece in enumerate(pieces))
-
-
-def safe_json(value: Any) -> str:
-    """JSON that no text in it can end: no ``<``, no ``&``, nothing but ASCII."""
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _hash(text: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
