@@ -3,8 +3,8 @@
 python benchmarks/local_type.py       # writes benchmarks/results/local_type.json
 
 Precision: of the points called junction, the share within 2 sqrt(2t) of a fork. Recall: of the points within
-sqrt(2t)/2 of a fork, the share called junction. Forks found: those with a point called junction within sqrt(2t). The
-rule's two thresholds were chosen on seeds 0 to 5; these are seeds 100 to 119.
+sqrt(2t)/2 of a fork, the share called junction. Forks found: those with a point called junction within
+sqrt(2t). The rule's two thresholds were chosen on seeds 0 to 5; these are seeds 100 to 119.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def main() -> None:
     s = hf.signatures(points)
     for a in range(2, 6):
         types = s.local_type(a)
-        shares = {
-            part: {name: round(float((types[parts == part] == name).mean()), 3) for name in sorted(set(types.tolist()))}
-            for part in hf.datasets.MIXED_SHAPE_PARTS
-        }
+        shares = {}
+        for part in hf.datasets.MIXED_SHAPE_PARTS:
+            own = types[parts == part]
+            shares[part] = {name: round(float((own == name).mean()), 3) for name in sorted(set(own.tolist()))}
         result["mixed_shape"].append(
             {"scale": a, "sqrt_2t": round(float(np.sqrt(2 * s.scales[a])), 3), "shares": shares}
         )

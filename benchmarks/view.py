@@ -3,13 +3,14 @@
 python benchmarks/view.py       # writes benchmarks/results/view.json; needs Chromium
 
 The browser is headless and renders in software (SwiftShader), on the same cores as everything else: the
-slowest way there is. Ready: from the start of loading to the second frame after the first drawing. Frames: counted over
-five seconds in which every frame turns the cloud, after two seconds in which the page finds its pace.
+slowest way there is. Ready: from the start of loading to the second frame after the first drawing. Frames:
+counted over five seconds in which every frame turns the cloud, after two in which the page finds its pace.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -45,7 +46,7 @@ def forest(m: int) -> np.ndarray:
     parts = []
     for _ in range(20):
         tree, _ = hf.datasets.make_branching_tree(m // 25, noise=0.02, random_state=int(rng.integers(1e6)))
-        parts.append(tree + [*rng.uniform(-12, 12, size=2), 0])
+        parts.append(tree + np.array([*rng.uniform(-12, 12, size=2), 0.0]))
     ground = rng.uniform(-14, 14, size=(m - sum(map(len, parts)), 3))
     ground[:, 2] = 0.3 * np.sin(0.4 * ground[:, 0]) + 0.02 * rng.normal(size=len(ground))
     return np.concatenate([*parts, ground])
@@ -76,6 +77,7 @@ def look(path: Path) -> dict:
 
 def main() -> None:
     result = {**machine(), "renderer": "SwiftShader, headless Chromium, 1280 x 800", "pages": {}}
+    result["load_before"] = round(os.getloadavg()[0], 1)  # the machine may be busy with other work
     with tempfile.TemporaryDirectory() as folder:
         for m in (20_000, 200_000, 1_000_000):
             cloud = Path(folder) / "cloud.npy"

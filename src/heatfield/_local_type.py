@@ -25,11 +25,11 @@ def local_type_codes(dimension: Array, transition: Array, spectrum: Array) -> ND
 
     * d < 0.5: *point*. Else round(d) = 1, 2, 3: *filament*, *surface*, *volume*.
     * *junction*: a place of dimension 1 (0.5 <= d < 1.35) that nevertheless spreads across its main
-      direction, v_2 + ... + v_n > 0.1 + abs(tau). Where three straight arms meet d is exactly 1, since each is
-      a line, but the arms share the variance among two directions. A thick filament also spreads across
-      itself, but its dimension falls with the scale exactly as fast: for a small spread q, tau = -q. So abs(tau)
-      is taken off. A place whose dimension still rises fast has too few neighbours to tell, and is
-      kept out by the same term.
+      direction, v_2 + ... + v_n > 0.1 + abs(tau). Where three straight arms meet d is exactly 1, since each
+      is a line, but the arms share the variance among two directions. A thick filament also spreads across
+      itself, but its dimension falls with the scale exactly as fast: for a small spread q, tau = -q. So
+      abs(tau) is taken off. A place whose dimension still rises fast has too few neighbours to tell, and
+      is kept out by the same term.
     """
     codes = np.full(dimension.shape, UNDEFINED, np.uint8)
     known = np.isfinite(dimension)

@@ -111,9 +111,7 @@ class Signatures:
         steps = self.dimension.shape[1]
         if isinstance(scale, bool) or not isinstance(scale, (int, np.integer)) or not -steps <= scale < steps:
             raise ValueError(f"scale must be an index from {-steps} to {steps - 1}, got {scale!r}")
-        codes = local_type_codes(
-            self.dimension[:, scale], self.transition[:, scale], self.spectrum[:, scale]
-        )
+        codes = local_type_codes(self.dimension[:, scale], self.transition[:, scale], self.spectrum[:, scale])
         return np.array(LOCAL_TYPES)[codes]
 
 

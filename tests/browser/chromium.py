@@ -186,7 +186,9 @@ class Browser:
     def requests(self):
         """Addresses that the page asked for, data: ones left out."""
         self.evaluate("1")
-        urls = [e["params"]["request"]["url"] for e in self.events if e["method"] == "Network.requestWillBeSent"]
+        urls = [
+            e["params"]["request"]["url"] for e in self.events if e["method"] == "Network.requestWillBeSent"
+        ]
         return [url for url in urls if not url.startswith("data:")]
 
     def close(self):

@@ -88,7 +88,7 @@ def test_the_slider_changes_the_colours(page):
 
 
 def test_colours_say_the_dimension(browser, tmp_path):
-    """A circle is orange at a middle scale, a square sheet green; most drawn pixels, and the legend's words."""
+    """A circle is orange at a middle scale, a square sheet green; the legend says so."""
     angle = np.linspace(0, 2 * np.pi, 3000, endpoint=False)
     circle = np.c_[np.cos(angle), np.sin(angle), 0 * angle]
     sheet = np.c_[np.random.default_rng(0).uniform(-1, 1, size=(4000, 2)), np.zeros(4000)]
@@ -281,7 +281,9 @@ def test_hostile_names_run_nothing(browser, tmp_path, mixed):
 
     # Even markup that got in would not run, and could not call home.
     browser.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=window.hacked=4>')")
-    browser.evaluate("{ const s = document.createElement('script'); s.text = 'hacked = 5'; document.body.append(s); }")
+    browser.evaluate(
+        "{ const s = document.createElement('script'); s.text = 'hacked = 5'; document.body.append(s); }"
+    )
     refused = "fetch('https://example.com').then(() => 'sent', () => 'refused')"
     assert browser.evaluate(refused) == "refused"
     browser.frames()

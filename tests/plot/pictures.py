@@ -48,14 +48,20 @@ PICTURES = {
     "local_signatures": lambda c: hf.plot.local_signatures(
         cloud(2), hf.signatures(cloud(2)), [4, 2] if c else [2, 4]
     ),
-    "local_signatures_3d": lambda c: hf.plot.local_signatures(cloud(3, c), hf.signatures(cloud(3, c)), [2, 4]),
+    "local_signatures_3d": lambda c: hf.plot.local_signatures(
+        cloud(3, c), hf.signatures(cloud(3, c)), [2, 4]
+    ),
     "dimension_over_scales": lambda c: hf.plot.dimension_over_scales(
         cloud(2), hf.signatures(cloud(2)), scales=[4, 3, 2] if c else [2, 3, 4]
     ),
     "dimension_spectrum": lambda c: hf.plot.dimension_spectrum(hf.signatures(cloud(2 if c else 3))),
-    "global_curves": lambda c: hf.plot.global_curves([hf.signatures(cloud(2, k)) for k in ([0, 1], [1, 0])[c]]),
+    "global_curves": lambda c: hf.plot.global_curves(
+        [hf.signatures(cloud(2, k)) for k in ([0, 1], [1, 0])[c]]
+    ),
     "spectra_by_class": lambda c: hf.plot.spectra_by_class(shares(c), ["a", "b"] * 6),
-    "class_curves": lambda c: hf.plot.class_curves(curves(c), ["a", "b"] * 6, ylabel="value", title="classes"),
+    "class_curves": lambda c: hf.plot.class_curves(
+        curves(c), ["a", "b"] * 6, ylabel="value", title="classes"
+    ),
     "confusion_matrix": lambda c: hf.plot.confusion_matrix(
         np.array([[8, 1, 1], [4, 5, 1], [0, 0, 10]])[:, [1, 0, 2] if c else [0, 1, 2]], ["a", "b", "c"]
     ),

@@ -69,12 +69,12 @@ def test_axes_that_are_given_are_used():
 @pytest.mark.parametrize(
     ("draw", "problem"),
     [
-        (lambda s: hf.plot.heat_landscape(np.eye(3)), "points must have 2 coordinates, got 3"),
+        (lambda _: hf.plot.heat_landscape(np.eye(3)), "points must have 2 coordinates, got 3"),
         (lambda s: hf.plot.local_signatures(np.eye(3), s), "signatures are of 30 points, but points has 3"),
-        (lambda s: hf.plot.pipeline(np.eye(4)), "points must have 2 or 3 coordinates to be drawn, got 4"),
+        (lambda _: hf.plot.pipeline(np.eye(4)), "points must have 2 or 3 coordinates to be drawn, got 4"),
         (lambda s: hf.plot.global_curves([s], names=["a", "b"]), "names has 2 names for 1 clouds"),
-        (lambda s: hf.plot.class_curves([[1, 2]], "ab"), r"values must have shape \(N, T\) for N = 2 labels"),
-        (lambda s: hf.plot.accuracy_by_scales([2, 4], {"x": [1.0]}), r"accuracies\['x'\] must have 2 rows"),
+        (lambda _: hf.plot.class_curves([[1, 2]], "ab"), r"values must have shape \(N, T\) for N = 2 labels"),
+        (lambda _: hf.plot.accuracy_by_scales([2, 4], {"x": [1.0]}), r"accuracies\['x'\] must have 2 rows"),
     ],
 )
 def test_wrong_input(draw, problem):

@@ -10,7 +10,9 @@ def check_page(out: Path, source: str) -> Path:
     if out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--out must end in .html, got {str(out)!r}")
     if out.is_dir() or not out.parent.is_dir():
-        raise ValueError(f"cannot write {str(out)!r}: " + ("it is a folder" if out.is_dir() else "no such folder"))
+        raise ValueError(
+            f"cannot write {str(out)!r}: " + ("it is a folder" if out.is_dir() else "no such folder")
+        )
     if out.exists() and Path(source).exists() and out.samefile(source):
         raise ValueError(f"--out {str(out)!r} is the source itself")
     return out

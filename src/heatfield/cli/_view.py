@@ -12,7 +12,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("file", metavar="FILE", help="a file of points")
     parser.add_argument(
-        "-o", "--out", type=Path, default=Path("view.html"), metavar="PAGE", help="the page (default view.html)"
+        "-o",
+        "--out",
+        type=Path,
+        default=Path("view.html"),
+        metavar="PAGE",
+        help="default view.html",
     )
     parser.add_argument("--scales", type=int, default=8, metavar="T", help="diffusion times (default 8)")
     parser.add_argument(
@@ -23,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--most-points", type=int, default=200_000, metavar="M",
-        help="draw at most M points, chosen at random; their signatures are still those in all (default 200000)",
+        help="draw at most M points, chosen at random, with their signatures in the whole (default 200000)",
     )  # fmt: skip
     parser.add_argument(
         "--budget", type=int, metavar="M", help="read at most M points of the file (default: all)"
@@ -78,7 +83,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"heatfield view: {error}", file=sys.stderr)
         return 1
     m, n = cloud.points.shape
-    say(f"{options.file}: {m:,} points in {n} dimensions; computing signatures at {options.scales} scales ...")
+    say(
+        f"{options.file}: {m:,} points in {n} dimensions; computing signatures at {options.scales} scales ..."
+    )
     page = view_page(
         cloud.points,
         name=Path(options.file).name,

@@ -38,5 +38,7 @@ def dimension_spectrum(signatures: Signatures, ax: Any = None) -> Any:
     scale_axis(ax, len(shares))
     ax.set(ylim=(0, 100), ylabel="share of points, %")
     handles, words = ax.get_legend_handles_labels()
-    ax.legend(handles[::-1], words[::-1], loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
+    ax.legend(
+        handles[::-1], words[::-1], loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9
+    )
     return tidy(ax, "Heat dimension spectrum")

@@ -40,17 +40,20 @@ def confusion_matrix(matrix: ArrayLike, labels: Sequence[Any], ax: Any = None) -
         raise ValueError(f"matrix must have shape ({count}, {count}) for {count} labels, got {table.shape}")
     if not (np.isfinite(table) & (table >= 0)).all():
         raise ValueError("matrix must hold counts or shares, got a number that is negative or not finite")
-    ax = own_axes(ax, (2.2 + 0.55 * count, 1.8 + 0.5 * count))
+    names = [str(label) for label in labels]
+    longest = max((len(name) for name in names), default=0)  # takes room beside and, slanted, below
+    ax = own_axes(ax, (1.6 + 0.55 * count + 0.11 * longest, 1.4 + 0.5 * count + 0.08 * longest))
     sums = table.sum(axis=1, keepdims=True)
     shares = np.divide(table, sums, out=np.zeros_like(table), where=sums > 0)
-    ax.imshow(shares, cmap=ramp("confusion", ("#ffffff", "#9fb0d8", "#3b528b")), vmin=0, vmax=1, aspect="auto")
+    ax.imshow(
+        shares, cmap=ramp("confusion", ("#ffffff", "#9fb0d8", "#3b528b")), vmin=0, vmax=1, aspect="auto"
+    )
     size = float(np.clip(90 / max(count, 1), 5, 10))
     for i, j in np.ndindex(count, count):
         if table[i, j]:
             shown = f"{table[i, j]:.2g}" if table[i, j] % 1 else f"{table[i, j]:.0f}"
             color = "white" if shares[i, j] > 0.55 else "#1d1d1f"
             ax.text(j, i, shown, ha="center", va="center", color=color, fontsize=size)
-    names = [str(label) for label in labels]
     ax.set_xticks(range(count), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=size + 1)
     ax.set_yticks(range(count), names, fontsize=size + 1)
     ax.set(xlabel="predicted", ylabel="true")

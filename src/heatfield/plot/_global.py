@@ -45,7 +45,9 @@ def global_curves(signatures: Signatures | Sequence[Signatures], names: Sequence
         raise ValueError(f"names has {len(names)} names for {len(several)} clouds")
     for k, one in enumerate(several):
         if one.scales.ndim != 1 or not np.isfinite(one.energy).all():
-            raise ValueError(f"signatures[{k}] has no global curves: it needs one time for all points and no targets")
+            raise ValueError(
+                f"signatures[{k}] has no global curves: it needs one time for all points and no targets"
+            )
     _, axes = pyplot().subplots(1, 4, figsize=(12.6, 2.9), layout="constrained")
     for ax, (field, title, logarithmic) in zip(axes, _CURVES, strict=True):
         for k, one in enumerate(several):

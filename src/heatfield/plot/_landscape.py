@@ -41,7 +41,7 @@ def heat_landscape(points: ArrayLike, scales: Sequence[float] | None = None, *, 
     """
     checked = as_points(points)
     if checked.shape[1] != 2:
-        raise ValueError(f"a landscape is drawn over the plane: points must have 2 coordinates, got {checked.shape[1]}")
+        raise ValueError(f"for a landscape points must have 2 coordinates, got {checked.shape[1]}")
     nodes = check_count(resolution, "resolution", 8)
     times = scale_schedule(checked, 9)[[2, 4, 5, 6]] if scales is None else np.asarray(scales, dtype=float)
     low, high = checked.min(axis=0), checked.max(axis=0)

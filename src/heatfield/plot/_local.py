@@ -80,7 +80,5 @@ def _rows(s: Signatures, n: int) -> list[tuple[str, Array, tuple[str, ...], floa
         ("transition", s.transition, TRANSITION_COLORS, -bend, bend),
     ]
     if s.spectrum is not None:
-        rows += [
-            (f"$2t\\lambda_{k + 1}$", s.spectrum[:, :, k], SPECTRUM_COLORS, -1.0, 0.5) for k in range(n)
-        ]
+        rows += [(f"$2t\\lambda_{k + 1}$", s.spectrum[:, :, k], SPECTRUM_COLORS, -1.0, 0.5) for k in range(n)]
     return rows

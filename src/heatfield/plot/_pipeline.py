@@ -9,7 +9,16 @@ from numpy.typing import ArrayLike
 
 from .._descriptor import HFSDescriptor
 from .._signatures import signatures
-from ._style import DIMENSION_COLORS, HEAT_COLORS, dimension_name, draw_cloud, drawable_points, pyplot, ramp, tidy
+from ._style import (
+    DIMENSION_COLORS,
+    HEAT_COLORS,
+    dimension_name,
+    draw_cloud,
+    drawable_points,
+    pyplot,
+    ramp,
+    tidy,
+)
 
 
 def pipeline(points: ArrayLike, *, n_scales: int = 8, title: str | None = None) -> Any:

@@ -53,10 +53,11 @@ def spectra_by_class(
             f"compositions must have shape (N, T, K) for N = {len(labels)} labels, got {shares.shape}"
         )
     values = np.arange(shares.shape[2]) if centers is None else np.asarray(centers)
+    longest = max((len(str((names or {}).get(label, label))) for label in labels), default=0)
     figure, axes = plt.subplots(
         2,
         len(values),
-        figsize=(3.6 * len(values) + 1.4, 4.6),
+        figsize=(3.6 * len(values) + 0.8 + 0.09 * longest, 4.6),
         squeeze=False,
         sharex=True,
         sharey="row",

@@ -71,7 +71,9 @@ def drawable_points(points: ArrayLike, signatures: Signatures | None = None) -> 
     return checked
 
 
-def draw_cloud(ax: Any, points: Array, values: ArrayLike, cmap: Any, low: float, high: float, **more: Any) -> Any:
+def draw_cloud(
+    ax: Any, points: Array, values: ArrayLike, cmap: Any, low: float, high: float, **more: Any
+) -> Any:
     """A scatter without axes, in equal units; in space seen from above at an angle."""
     size = more.pop("s", float(np.clip(6000 / len(points), 0.3, 12)))
     shown = ax.scatter(*points.T, c=values, s=size, cmap=cmap, vmin=low, vmax=high, linewidths=0, **more)

@@ -38,7 +38,9 @@ def make_map(features: Array, descriptor: HFSDescriptor, embedding: str = "auto"
     table = make_pipeline(GapImputer(), scaler).fit_transform(features)
     count = len(table)
     if count < 3 or not table.any():
-        return Map(np.zeros((count, 2)), "none", "There are too few clouds for a map.", np.zeros((count, 0), int), [])
+        return Map(
+            np.zeros((count, 2)), "none", "There are too few clouds for a map.", np.zeros((count, 0), int), []
+        )
     pca = PCA(random_state=seed).fit(table)
     held = np.cumsum(pca.explained_variance_ratio_)
     parts = pca.transform(table)[:, : max(2, int(np.searchsorted(held, _VARIANCE)) + 1)]
@@ -65,6 +67,10 @@ def _embed(table: Array, parts: Array, held: Array, embedding: str, seed: int) -
         umap = importlib.import_module("umap")
         near = min(15, len(table) - 1)
         places = umap.UMAP(n_neighbors=near, random_state=seed, n_jobs=1).fit_transform(parts)
-        return np.asarray(places, dtype=float), "UMAP", "UMAP of the standardised descriptors: near is alike, far says little."
-    words = f"The first two principal components of the standardised descriptors, {100 * held[1 if len(held) > 1 else 0]:.0f} % of the variance."
+        words = "UMAP of the standardised descriptors: near is alike, far says little."
+        return np.asarray(places, dtype=float), "UMAP", words
+    share = 100 * held[min(1, len(held) - 1)]
+    words = (
+        f"The first two principal components of the standardised descriptors, {share:.0f} % of the variance."
+    )
     return parts[:, :2], "PCA", words

@@ -21,7 +21,7 @@ def report_page(
     collection: Collection,
     *,
     folds: int = 5,
-    head: str = "auto",
+    head: str = "lda",
     embedding: str = "auto",
     seed: int = 0,
     tick: Callable[[], None] = lambda: None,
@@ -57,7 +57,7 @@ def report_page(
         },
         "neighbours": found.neighbours.tolist(),
         "outliers": _outliers(found, collection, separation),
-        "separation": _separation(separation),
+        "separation": _separation(separation, head),
         "broken": collection.broken,
         "sketches": [_packed(one) for one in collection.sketches],
         "spectra": spectra(collection),
@@ -68,7 +68,9 @@ def report_page(
 
 def _packed(sketch: np.ndarray) -> str:
     """Points of a thumbnail, a byte a coordinate."""
-    return base64.b64encode(np.rint(127.5 + 127.5 * np.clip(sketch, -1, 1)).astype(np.uint8).tobytes()).decode()
+    return base64.b64encode(
+        np.rint(127.5 + 127.5 * np.clip(sketch, -1, 1)).astype(np.uint8).tobytes()
+    ).decode()
 
 
 def _facts(collection: Collection) -> list[tuple[str, str]]:
@@ -84,10 +86,14 @@ def _facts(collection: Collection) -> list[tuple[str, str]]:
         facts.append(("classes", f"{len(counts)}: {shown}"))
     else:
         facts.append(("classes", "none: the files carry no labels"))
-    facts.append(("points a cloud", f"{points.min():,} to {points.max():,}, median {int(np.median(points)):,}"))
+    facts.append(
+        ("points a cloud", f"{points.min():,} to {points.max():,}, median {int(np.median(points)):,}")
+    )
     facts.append(("coordinates", str(collection.dims)))
     d = collection.descriptor
-    facts.append(("descriptor", f"{d.variant}, {collection.features.shape[1]} numbers at {d.n_scales} scales"))
+    facts.append(
+        ("descriptor", f"{d.variant}, {collection.features.shape[1]} numbers at {d.n_scales} scales")
+    )
     copies = len(collection.features) - len(np.unique(collection.features.round(9), axis=0))
     if copies:
         facts.append(("copies", f"{copies} clouds have the same descriptor as another"))
@@ -97,7 +103,10 @@ def _facts(collection: Collection) -> list[tuple[str, str]]:
 def _outliers(found: Map, collection: Collection, separation: Separation) -> list[dict[str, Any]]:
     """Clouds that stand alone, and clouds whose neighbours and prediction agree on another class."""
     out = [
-        {"i": i, "why": f"far from all others: {score} deviations beyond the usual distance to its neighbours"}
+        {
+            "i": i,
+            "why": f"far from all others: {score} deviations beyond the usual distance to its neighbours",
+        }
         for i, score in found.outliers
     ]
     labels = collection.labels
@@ -105,20 +114,22 @@ def _outliers(found: Map, collection: Collection, separation: Separation) -> lis
         for i, predicted in zip(separation.rows.tolist(), separation.predicted, strict=True):
             near = [labels[j] for j in found.neighbours[i]]
             if predicted != labels[i] and near and all(other == predicted for other in near):
-                out.append({"i": i, "why": f"labelled {labels[i]}, but predicted {predicted}, like its {len(near)} neighbours"})
+                why = f"labelled {labels[i]}, but predicted {predicted} like its {len(near)} neighbours"
+                out.append({"i": i, "why": why})
     return out[:60]
 
 
-def _separation(separation: Separation) -> dict[str, Any]:
+def _separation(separation: Separation, head: str) -> dict[str, Any]:
     if separation.reason:
         return {"reason": separation.reason}
     mean, spread = np.mean(separation.folds), np.std(separation.folds)
     heads = sorted(set(separation.heads))
     return {
         "reason": "",
-        "words": f"{100 * mean:.1f} % ± {100 * spread:.1f} mean accuracy over classes in {len(separation.folds)} folds "
+        "words": f"{100 * mean:.1f} % ± {100 * spread:.1f} mean accuracy over classes "
+        f"in {len(separation.folds)} folds "
         f"({100 * separation.accuracy:.1f} % of all clouds; chance {100 / len(separation.classes):.1f} %). "
-        f"Read-out: {', '.join(heads)}, chosen on the training part of each fold.",
+        f"Read-out: {', '.join(heads)}{', chosen on the training part of each fold' * (head == 'auto')}.",
         "blocks": separation.blocks,
         "scales": separation.scales,
     }

@@ -25,8 +25,8 @@ def as_data(axes: Any) -> str:
 
 def plain(name: str) -> str:
     """A name that matplotlib takes as it is: a dollar sign would start a formula."""
-    shown = name.replace("$", r"\$")
-    return shown if len(shown) <= 40 else shown[:37] + "..."
+    shown = name if len(name) <= 32 else name[:29] + "..."
+    return shown.replace("$", r"\$")
 
 
 def spectra(collection: Collection) -> str:

@@ -55,7 +55,9 @@ def separate(
     columns = _groups(collection)
     rng = np.random.default_rng(seed)
     predicted = np.empty(len(rows), dtype=labels.dtype)
-    scores, losses, heads = [], {key: [] for key in columns}, []
+    scores: list[float] = []
+    heads: list[str] = []
+    losses: dict[tuple[str, str], list[float]] = {key: [] for key in columns}
     for train, test in StratifiedKFold(parts, shuffle=True, random_state=seed).split(X, y):
         model = HFSClassifier(
             collection.descriptor.variant,
@@ -97,9 +99,7 @@ def separate(
 def _groups(collection: Collection) -> dict[tuple[str, str], NDArray[np.int64]]:
     """Columns of each block and of each scale; a column of two scales belongs to both."""
     layout = collection.descriptor.layout()
-    groups = {
-        ("block", block): np.arange(layout.width)[place] for block, place in layout.columns.items()
-    }
+    groups = {("block", block): np.arange(layout.width)[place] for block, place in layout.columns.items()}
     for a in range(collection.descriptor.n_scales):
         own = [i for i, name in enumerate(layout.names) if re.search(rf"_s{a}(_|$)", name)]
         groups["scale", f"scale {a}"] = np.array(own)

@@ -75,7 +75,9 @@ def view_page(
     check_choice(theme, "theme", ("auto", "dark", "light"))
     m, n = checked.shape
     if m < 2 or not np.ptp(checked, axis=0).any():
-        raise ValueError(f"{name} has fewer than two distinct points ({m} in all): there are no scales to show")
+        raise ValueError(
+            f"{name} has fewer than two distinct points ({m} in all): there are no scales to show"
+        )
     # In random order, so that the first k are a fair sample of the whole.
     rows = np.random.default_rng(0).permutation(m)[:limit]
     options: dict[str, Any] = {"n_scales": count, "c_min": low, "c_max": high, "tol": _TOL, "n_jobs": n_jobs}
@@ -165,11 +167,13 @@ def _notes(m: int, shown: int, projected: bool, n: int) -> list[str]:
     if shown < m:
         notes.append(
             f"Shown are {shown:,} of {m:,} points, a random choice in which every point had the same chance. "
-            "Their signatures are those in the whole cloud; the spectrum of dimensions is that of the points shown."
+            "Their signatures are those in the whole cloud; the shares of dimensions are of those shown."
         )
     if projected:
         notes.append(f"The {n}-dimensional points are drawn by their first three principal components.")
     digits = "65,534" if shown <= FINE_POINTS else "254"
     notes.append(f"Values are stored to 1/{digits} of their range at each scale.")
-    notes.append("While the view moves, a slow machine draws a random part of the points; at rest all are drawn.")
+    notes.append(
+        "While the view moves, a slow machine draws a random part of the points; at rest all are drawn."
+    )
     return notes

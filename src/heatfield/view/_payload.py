@@ -38,12 +38,14 @@ class Payload:
         self.size += len(data)
 
     def add_quantity(self, name: str, label: str, kind: str, values: Array, colours: Array) -> None:
-        """Values (m, T), each scale over its own range; ``colours`` (T, 2) are the ends of the colour ramp."""
+        """Values (m, T), each scale over its own range; ``colours`` (T, 2) are the ends of the ramp."""
         codes = np.full(values.T.shape, self.top + 1, self.codes)
         lows, highs = [], []
         for row, column in zip(codes, values.T, strict=True):
             known = np.isfinite(column)
-            low, high = (float(column[known].min()), float(column[known].max())) if known.any() else (0.0, 0.0)
+            low, high = (
+                (float(column[known].min()), float(column[known].max())) if known.any() else (0.0, 0.0)
+            )
             share = (column[known] - low) / ((high - low) or 1.0)
             row[known] = np.rint(share * self.top).astype(self.codes)
             lows.append(low)
@@ -92,7 +94,9 @@ def pack(
     out.add_types(local_type_codes(s.dimension, s.transition, s.spectrum))
     # A symmetric range that leaves out the wildest twentieth, so that the rest is told apart.
     bend = float(np.nanpercentile(np.abs(s.transition), 95)) or 1.0
-    out.add_quantity("transition", "transition (change with scale)", "transition", s.transition, fixed(-bend, bend))
+    out.add_quantity(
+        "transition", "transition (change with scale)", "transition", s.transition, fixed(-bend, bend)
+    )
     with np.errstate(divide="ignore"):
         density = np.log10(s.density)
     ends = np.nanpercentile(np.where(np.isfinite(density), density, np.nan), [2, 98], axis=0).T

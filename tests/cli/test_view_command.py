@@ -38,7 +38,8 @@ def test_a_page_in_one_command(cloud, capsys):
     assert not list(Path().glob(".*.part"))
 
 
-def test_options(cloud):
+@pytest.mark.usefixtures("cloud")
+def test_options():
     words = ["--scales", "5", "--most-points", "100", "--theme", "dark", "--quiet", "-o", "a.html"]
     assert main(["view", "cloud.ply", *words]) == 0
     said = header("a.html")
@@ -47,7 +48,8 @@ def test_options(cloud):
     assert header("view.html")["points"] == 50
 
 
-def test_the_same_page_twice(cloud):
+@pytest.mark.usefixtures("cloud")
+def test_the_same_page_twice():
     for name in ("a.html", "b.html"):
         assert main(["view", "cloud.ply", "-o", name, "--quiet"]) == 0
     assert Path("a.html").read_bytes() == Path("b.html").read_bytes()
