@@ -111,6 +111,7 @@ def view_page(
         # A random choice leaves gaps; points drawn a little larger close them.
         "spacing": nearest / half * (m / len(rows)) ** 0.5,
         "least": float(np.clip(9.0 - 1.5 * np.log10(len(rows)), 1.5, 5.0)),  # pixels of a point, at least
+        "largest": 9.0 * max(1.0, (2000 / len(rows)) ** 0.35),  # and at most, until one zooms in
         "axes": _axes(np.ptp(drawn, axis=0), upright and n == 3),
         "top": payload.top,
         "arrays": payload.arrays,

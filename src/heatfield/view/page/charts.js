@@ -17,7 +17,7 @@ function drawSpectrum(parent, state, choose) {
   const [width, height, left, top, bottom] = [318, 128, 26, 6, 20];
   const svg = sheet(parent, width, height, "Heat dimension spectrum over the scales");
   const x = (a) => left + (width - left - 4) * (T > 1 ? a / (T - 1) : 0.5), y = (s) => top + (height - top - bottom) * (1 - s);
-  const sums = header.hds.map(() => 0), all = ramps().dimension;
+  const sums = header.hds.map(() => 0), all = ramps().dimension, names = [];
   for (let k = 0; k <= N; k++) {
     const below = sums.slice();
     header.hds.forEach((shares, a) => { sums[a] += shares[k]; });
@@ -26,11 +26,13 @@ function drawSpectrum(parent, state, choose) {
     draw(area, "title", {}, `dimension ${k}: ${DIMENSION_WORDS[Math.min(k, 3)]}`);
     let widest = 0;
     header.hds.forEach((shares, a) => { if (shares[k] > header.hds[widest][k]) widest = a; });
-    if (header.hds[widest][k] > 0.16) {
+    const middle = (below[widest] + sums[widest]) / 2;
+    if (header.hds[widest][k] > 0.16) names.push(() => {
       const edge = widest === 0 ? "start" : widest === T - 1 ? "end" : "middle";
-      draw(svg, "text", { x: x(widest) + (edge === "start" ? 4 : edge === "end" ? -4 : 0), y: y((below[widest] + sums[widest]) / 2) + 3, "text-anchor": edge, class: "on" }, DIMENSION_WORDS[Math.min(k, 3)].replace("a lonely ", ""));
-    }
+      draw(svg, "text", { x: x(widest) + (edge === "start" ? 4 : edge === "end" ? -4 : 0), y: y(middle) + 3, "text-anchor": edge, class: "on" }, DIMENSION_WORDS[Math.min(k, 3)].replace("a lonely ", ""));
+    });
   }
+  names.forEach((name) => name());  // over all areas
   for (const s of [0, 0.5, 1]) draw(svg, "text", { x: left - 4, y: y(s) + 3, "text-anchor": "end" }, `${100 * s}`);
   draw(svg, "text", { x: left, y: height - 4 }, "fine");
   draw(svg, "text", { x: width - 4, y: height - 4, "text-anchor": "end" }, "coarse");

@@ -117,7 +117,7 @@ class Scene {
     const span = dimHigh - dimLow || 1e-9;
     gl.uniform3f(at.range, (state.low - dimLow) / span - 1e-5, state.high >= header.most ? 2 : (state.high - dimLow) / span + 1e-5, 1 / unitsTop);
     const pixels = 0.95 * camera.zoom * Math.min(width, height) / 2 / header.radius;
-    gl.uniform2f(at.size, Math.min(1.3 * header.spacing * pixels, 9 * ratio * Math.max(1, 0.35 * camera.zoom)) * state.size, header.least * ratio * state.size);
+    gl.uniform2f(at.size, Math.min(1.3 * header.spacing * pixels, header.largest * ratio * Math.max(1, 0.35 * camera.zoom)) * state.size, header.least * ratio * state.size);
     gl.uniform3fv(at.ghost, colours.ghost);
     gl.uniform3fv(at.back, colours.back);
     gl.uniform1i(at.words, words);
