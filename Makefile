@@ -22,6 +22,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 
 $(VENV)/.test: $(VENV)/.base
 	$(PIP) install -c constraints.txt -e ".[io,show,test,lint]"
+	sh tests/browser/install_chromium.sh
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base

@@ -25,7 +25,7 @@ _HOME = {
     "read_points": "io",
     "write_points": "io",
 }
-_MODULES = ("datasets", "io", "plot", "sampling")
+_MODULES = ("datasets", "io", "plot", "sampling", "view")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from . import io as io
     from . import plot as plot
     from . import sampling as sampling
+    from . import view as view
     from ._check import HeatFieldWarning as HeatFieldWarning
     from ._classifier import HFSClassifier as HFSClassifier
     from ._descriptor import HFSDescriptor as HFSDescriptor

@@ -21,6 +21,7 @@ from ._check import (
     thread_count,
 )
 from ._fast import Wish
+from ._local_type import LOCAL_TYPES, local_type_codes
 from ._moments import Cloud, pair_sums
 from ._outputs import Outputs, Targets, fast_outputs, use_dense, wish_for
 from ._plan import Plan, ScalePlan
@@ -79,6 +80,39 @@ class Signatures:
             channels.append(self.spectrum)
         table = np.concatenate(channels, axis=2)
         return table.reshape(table.shape[0], table.shape[1] * table.shape[2])
+
+    def local_type(self, scale: int) -> np.ndarray:
+        """What kind of place each point is at one scale, as words (m,).
+
+        "point" where the heat dimension d is below 0.5, else "filament", "surface" or "volume" by the
+        nearest of 1, 2, 3; "junction" where filaments meet: 0.5 <= d < 1.35, and yet the neighbours spread
+        across their main direction by more than thickness explains,
+        sum_{k>1} (1 + 2t lambda_k) > 0.1 + abs(tau). "undefined" where there is no dimension.
+
+        Junctions are those at this scale: within about sqrt(2t) of a fork. The scale should be several times
+        the thickness of the filaments and well below the distance between forks.
+
+        Parameters
+        ----------
+        scale : int
+            Which scale, by index; negative ones count from the coarsest.
+
+        Examples
+        --------
+        >>> import numpy as np, heatfield as hf
+        >>> arm = np.linspace(0, 1, 100)[:, None]
+        >>> star = np.concatenate([arm * [np.cos(a), np.sin(a)] for a in (0.5, 2.6, 4.7)])
+        >>> s = hf.signatures(star)
+        >>> s.local_type(4)[[0, 60]].tolist()
+        ['junction', 'filament']
+        """
+        if self.spectrum is None:
+            raise ValueError("local_type needs the spectrum; compute signatures with with_spectrum=True")
+        steps = self.dimension.shape[1]
+        if isinstance(scale, bool) or not isinstance(scale, (int, np.integer)) or not -steps <= scale < steps:
+            raise ValueError(f"scale must be an index from {-steps} to {steps - 1}, got {scale!r}")
+        codes = local_type_codes(self.dimension[:, scale], self.transition[:, scale], self.spectrum[:, scale])
+        return np.array(LOCAL_TYPES)[codes]
 
 
 def signatures(

@@ -14,6 +14,8 @@ from heatfield import __version__
 VERBS = {
     "describe": ("._describe", "turn files into a table of features, one row a cloud"),
     "info": ("._info", "say what is in a file, and what describing it would cost"),
+    "view": ("._view", "make a page to look at one cloud: turn it, colour it, step through the scales"),
+    "report": ("._report", "make a page about a folder: map, spectra, classes, neighbours, outliers"),
     "demo": ("._demo", "describe and classify built-in data, and draw two pictures"),
 }
 

@@ -71,10 +71,10 @@ def _classify(hf: Any, options: argparse.Namespace) -> dict[str, Any]:
     block = features[:, descriptor.layout().columns["hds"]]
     composition = block[:, : block.shape[1] // 2].reshape(len(clouds), 3, -1).transpose(0, 2, 1)
     names = {c: f"r = {r}" for c, r in enumerate(R_OF_CLASS)}
-    figure = hf.plot.spectra_by_class(
+    axes = hf.plot.spectra_by_class(
         composition, labels.tolist(), names=names, title="Orbit5k: heat dimension spectra by class"
     )
-    figure.savefig(options.out / "spectra_by_class.png", dpi=110)
+    axes.flat[0].figure.savefig(options.out / "spectra_by_class.png", dpi=110)
     return {
         "clouds": len(clouds),
         "columns": features.shape[1],
@@ -99,8 +99,8 @@ def _mixed_shape(hf: Any, options: argparse.Namespace) -> dict[str, Any]:
             float(sorted(s.dimension[parts == part, middle])[int((parts == part).sum()) // 2]), 2
         )
         print(f"    {part:9s} {medians[part]:.2f}")
-    figure = hf.plot.dimension_over_scales(
+    axes = hf.plot.dimension_over_scales(
         points, s, title="A sheet, a forked filament and a ball, coloured by heat dimension"
     )
-    figure.savefig(options.out / "dimension_over_scales.png", dpi=110)
+    axes.flat[0].figure.savefig(options.out / "dimension_over_scales.png", dpi=110)
     return {"points": len(points), "seconds": round(seconds, 3), "median_dimension_at_scale_3": medians}

@@ -2,6 +2,7 @@
 
 from ._allen import ALLEN_STRUCTURES, load_allen
 from ._atlas1 import load_atlas1
+from ._branching_tree import make_branching_tree
 from ._dataset import Dataset
 from ._disks_annuli import make_disks_annuli
 from ._folder import load_folder
@@ -32,6 +33,7 @@ __all__ = [
     "load_intra",
     "load_neuromorpho",
     "load_scop",
+    "make_branching_tree",
     "make_disks_annuli",
     "make_folds",
     "make_mixed_shape",

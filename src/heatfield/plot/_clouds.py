@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._check import as_points
 from .._signatures import Signatures
-from ._style import DIMENSION_COLORS, dimension_name, pyplot
+from ._style import DIMENSION_COLORS, dimension_name, drawable_points, pyplot, ramp
 
 
 def dimension_over_scales(
@@ -35,23 +34,22 @@ def dimension_over_scales(
 
     Returns
     -------
-    figure : matplotlib.figure.Figure
+    axes : ndarray of matplotlib axes, one a scale
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> points, _ = hf.datasets.make_mixed_shape(300)
+    >>> hf.plot.dimension_over_scales(points, hf.signatures(points), scales=[2, 4]).shape
+    (2,)
     """
     plt = pyplot()
-    from matplotlib.colors import LinearSegmentedColormap
-
-    checked = as_points(points)
+    checked = drawable_points(points, signatures)
     n = checked.shape[1]
-    if n not in (2, 3):
-        raise ValueError(f"points must have 2 or 3 coordinates to be drawn, got {n}")
-    if signatures.dimension.shape[0] != checked.shape[0]:
-        raise ValueError(
-            f"signatures are of {signatures.dimension.shape[0]} points, but points has {checked.shape[0]}"
-        )
     chosen = list(range(signatures.dimension.shape[1])) if scales is None else list(scales)
     columns = min(columns, len(chosen))
     rows = -(-len(chosen) // columns)
-    ramp = LinearSegmentedColormap.from_list("dimension", DIMENSION_COLORS[: n + 1])
+    colors = ramp("dimension", DIMENSION_COLORS[: n + 1])
     extent = np.ptp(checked, axis=0)
     # A flat, wide cloud gets flat, wide pictures. The view is from above at an angle, so
     # the height holds the vertical extent and part of the depth.
@@ -64,7 +62,7 @@ def dimension_over_scales(
     for place, a in enumerate(chosen):
         axis = figure.add_subplot(rows, columns, place + 1, projection="3d" if n == 3 else None)
         shown = axis.scatter(
-            *checked.T, c=signatures.dimension[:, a], s=size, cmap=ramp, vmin=0, vmax=n, linewidths=0
+            *checked.T, c=signatures.dimension[:, a], s=size, cmap=colors, vmin=0, vmax=n, linewidths=0
         )
         if n == 3:
             axis.set_proj_type("ortho")
@@ -81,4 +79,4 @@ def dimension_over_scales(
     bar.set_ticks(range(n + 1), labels=[dimension_name(d) for d in range(n + 1)])
     bar.set_label("heat dimension")
     figure.suptitle(title or "What each point's neighbourhood looks like, from fine to coarse", fontsize=12)
-    return figure
+    return np.array(axes)

@@ -37,7 +37,14 @@ def spectra_by_class(
 
     Returns
     -------
-    figure : matplotlib.figure.Figure
+    axes : ndarray (2, K) of matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> shares = np.random.default_rng(0).dirichlet([1, 1, 1], size=(6, 8))
+    >>> hf.plot.spectra_by_class(shares, ["a", "b"] * 3).shape
+    (2, 3)
     """
     plt = pyplot()
     shares = np.asarray(compositions, dtype=float)
@@ -46,10 +53,11 @@ def spectra_by_class(
             f"compositions must have shape (N, T, K) for N = {len(labels)} labels, got {shares.shape}"
         )
     values = np.arange(shares.shape[2]) if centers is None else np.asarray(centers)
+    longest = max((len(str((names or {}).get(label, label))) for label in labels), default=0)
     figure, axes = plt.subplots(
         2,
         len(values),
-        figsize=(3.6 * len(values) + 1.4, 4.6),
+        figsize=(3.6 * len(values) + 0.8 + 0.09 * longest, 4.6),
         squeeze=False,
         sharex=True,
         sharey="row",
@@ -80,4 +88,4 @@ def spectra_by_class(
     handles, words = axes[1, 0].get_legend_handles_labels()
     figure.legend(handles, words, loc="outside right center", frameon=False, title="class")
     figure.suptitle(title or "Heat dimension spectra by class", fontsize=12)
-    return figure
+    return axes

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._check import Array, as_points
+from .._signatures import Signatures
+
 # Dimension 0, 1, 2, 3: point, filament, surface, volume. The colours are told apart in
 # print and by most colour-blind readers.
 DIMENSION_COLORS = ("#4d4d4d", "#d95f02", "#1b9e77", "#3b528b")
 CLASS_COLORS = ("#3b528b", "#d95f02", "#1b9e77", "#c51b7d", "#b8860b", "#4d4d4d", "#66a61e", "#7570b3")
 DIMENSION_NAMES = ("point", "filament", "surface", "volume")
+TRANSITION_COLORS = ("#2166ac", "#92c5de", "#e0e0e0", "#f4a582", "#b2182b")
+SPECTRUM_COLORS = ("#762a83", "#d9d2dd", "#1b9e77", "#d95f02")
+HEAT_COLORS = ("#fff7ec", "#fdd49e", "#fc8d59", "#d7301f", "#7f0000")
 
 
 def pyplot() -> Any:
@@ -18,6 +27,67 @@ def pyplot() -> Any:
     except ImportError as error:
         raise ImportError("pictures need matplotlib: pip install 'heatfield[show]'") from error
     return plt
+
+
+def ramp(name: str, colors: tuple[str, ...]) -> Any:
+    """A colour map through the given colours."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(name, colors)
+
+
+def own_axes(ax: Any, size: tuple[float, float]) -> Any:
+    """The axes that were given, or new ones."""
+    return pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def tidy(ax: Any, title: str | None = None) -> Any:
+    """The house style of a chart: no frame above and to the right, small title."""
+    ax.spines[["top", "right"]].set_visible(False)
+    if title:
+        ax.set_title(title, fontsize=10)
+    return ax
+
+
+def scale_axis(ax: Any, steps: int) -> None:
+    """Scales from fine to coarse along x."""
+    ax.set(xlim=(0, steps - 1), xlabel="scale, fine to coarse", xticks=np.arange(steps))
+
+
+def class_color(k: int) -> str:
+    """The colour of the k-th class."""
+    return CLASS_COLORS[k % len(CLASS_COLORS)]
+
+
+def drawable_points(points: ArrayLike, signatures: Signatures | None = None) -> Array:
+    """Points of two or three coordinates that belong to the signatures, or an error."""
+    checked = as_points(points)
+    if checked.shape[1] not in (2, 3):
+        raise ValueError(f"points must have 2 or 3 coordinates to be drawn, got {checked.shape[1]}")
+    if signatures is not None and signatures.dimension.shape[0] != checked.shape[0]:
+        raise ValueError(
+            f"signatures are of {signatures.dimension.shape[0]} points, but points has {checked.shape[0]}"
+        )
+    return checked
+
+
+def draw_cloud(
+    ax: Any, points: Array, values: ArrayLike, cmap: Any, low: float, high: float, **more: Any
+) -> Any:
+    """A scatter without axes, in equal units; in space seen from above at an angle."""
+    size = more.pop("s", float(np.clip(6000 / len(points), 0.3, 12)))
+    shown = ax.scatter(*points.T, c=values, s=size, cmap=cmap, vmin=low, vmax=high, linewidths=0, **more)
+    if points.shape[1] == 3:
+        extent = np.ptp(points, axis=0)
+        ax.set_proj_type("ortho")
+        ax.set_box_aspect(np.maximum(extent, 1e-3 * extent.max() or 1.0), zoom=1.2)
+        ax.view_init(elev=22, azim=-72)
+        ax.set_clip_on(False)
+        shown.set_clip_on(False)
+    else:
+        ax.set_aspect("equal")
+    ax.set_axis_off()
+    return shown
 
 
 def dimension_name(center: float) -> str:

@@ -1,0 +1,18 @@
+"""Where a page may be written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def check_page(out: Path, source: str) -> Path:
+    """The page's path, if it can be written and is not the source itself."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--out must end in .html, got {str(out)!r}")
+    if out.is_dir() or not out.parent.is_dir():
+        raise ValueError(
+            f"cannot write {str(out)!r}: " + ("it is a folder" if out.is_dir() else "no such folder")
+        )
+    if out.exists() and Path(source).exists() and out.samefile(source):
+        raise ValueError(f"--out {str(out)!r} is the source itself")
+    return out

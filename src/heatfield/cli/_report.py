@@ -1,0 +1,196 @@
+"""``heatfield report``: a folder of clouds in, one page about them out."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .._check import Array
+    from ..report import Collection
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument(
+        "folder", metavar="FOLDER", help="clouds; where they lie in folders below it, these are the classes"
+    )
+    parser.add_argument(
+        "-o", "--out", type=Path, default=Path("report.html"), metavar="PAGE", help="default report.html"
+    )
+    parser.add_argument("--labels", type=Path, metavar="CSV", help="classes from a table: file,label")
+    parser.add_argument(
+        "--variant",
+        choices=("simple", "desc", "joint"),
+        default="desc",
+        help="the descriptor (default desc)",
+    )
+    parser.add_argument("--scales", type=int, default=8, metavar="T", help="diffusion times (default 8)")
+    parser.add_argument(
+        "--budget", type=int, default=1024, metavar="M", help="at most M points a cloud (default 1024)"
+    )
+    parser.add_argument("--sampling", choices=("auto", "random", "farthest", "voxel"), default="auto")
+    parser.add_argument("--seed", type=int, default=0, help="of sampling, folds and shuffles")
+    parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
+    parser.add_argument("--soma", choices=("keep", "drop"), default="keep", help="of neurons: the cell body")
+    parser.add_argument(
+        "--drop-invalid", action="store_true", help="leave out points that are NaN or infinite"
+    )
+    parser.add_argument("--folds", type=int, default=5, metavar="K", help="of cross-validation (default 5)")
+    parser.add_argument(
+        "--head", choices=("lda", "svm", "mlp", "auto"), default="lda",
+        help="the read-out (default lda, the quickest); auto chooses in each fold, which takes minutes",
+    )  # fmt: skip
+    parser.add_argument("--embedding", choices=("auto", "pca", "umap"), default="auto")
+    parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
+    parser.add_argument("--quiet", action="store_true", help="say nothing")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0: the page is written. 1: written, but some files could not be used. 2: nothing could start."""
+    from tqdm import tqdm
+
+    from .._check import check_count, thread_count
+    from ..io import write_atomically
+    from ..plot._style import pyplot
+    from ..report import report_page
+    from ._pages import check_page
+
+    out = check_page(options.out, options.folder)
+    if not Path(options.folder).is_dir():
+        raise ValueError(f"there is no folder {options.folder!r}; check the spelling")
+    for name in ("folds", "scales", "budget"):
+        check_count(getattr(options, name), f"--{name}", 2)
+    thread_count(options.jobs)
+    import matplotlib
+
+    matplotlib.use("Agg")  # files only, also where there is no screen
+    pyplot()
+    started = time.perf_counter()
+    collection = _describe(options, out)
+    if not options.quiet:
+        print(f"{len(collection.files):,} clouds described; cross-validation and pictures ...", flush=True)
+    with tqdm(total=options.folds, unit=" folds", disable=True if options.quiet else None) as bar:
+        page = report_page(
+            collection,
+            folds=options.folds,
+            head=options.head,
+            embedding=options.embedding,
+            seed=options.seed,
+            tick=bar.update,
+        )
+    write_atomically(out, page.encode())
+    shutil.rmtree(_parts(out), ignore_errors=True)
+    if not options.quiet:
+        seconds = time.perf_counter() - started
+        print(f"{out}: {len(page) / 1e6:.1f} MB after {seconds:.1f} s; open it in a browser")
+    if collection.broken:
+        print(
+            f"heatfield report: {len(collection.broken)} files could not be used, see the end of {out}",
+            file=sys.stderr,
+        )
+    return 1 if collection.broken else 0
+
+
+def _parts(out: Path) -> Path:
+    """Finished work is kept here until the page is written, so that a stopped command goes on."""
+    return out.with_name(out.name + ".parts")
+
+
+def _describe(options: argparse.Namespace, out: Path) -> Collection:
+    """Read and describe every file; the most common number of coordinates is that of the report."""
+    import numpy as np
+
+    from .._check import thread_count
+    from .._descriptor import HFSDescriptor
+    from ..report import Collection
+    from ._collect import collect
+    from ._shards import Settings, load_shard
+    from ._work import plan, run_all
+
+    root = Path(options.folder)
+    files, _ = collect([options.folder])
+    labels = _labels(root, files, options.labels)
+    files = [file for file in files if file in labels] if options.labels else files
+    descriptor = {"variant": options.variant, "n_scales": options.scales}
+    reading = {
+        "budget": options.budget,
+        "sampling": options.sampling,
+        "seed": options.seed,
+        "atoms": options.atoms.split(",") if "," in options.atoms else options.atoms,
+        "soma": options.soma,
+        "invalid": "drop" if options.drop_invalid else "raise",
+    }
+    shards = plan(files, Settings(descriptor, reading), _parts(out), 32, None, out)
+    run_all(shards, thread_count(options.jobs), options.quiet)
+    results = [result for shard in shards if (result := load_shard(shard.path)) is not None]
+    counts = np.concatenate([result.counts for result in results])
+    if len(counts) != len(files):
+        raise ValueError("files changed while they were described; run the command again")
+    features = [row for result in results for row in result.features]
+    problems = [problem for result in results for problem in result.problems]
+    read = counts[counts[:, 2] >= 0, 2]
+    if len(read) == 0:
+        raise ValueError(f"none of the {len(files)} files can be read; {files[0]!r}: {problems[0][1]}")
+    dims = int(np.bincount(read).argmax())
+    broken, good = [], []
+    for i, file in enumerate(files):
+        place, problem = problems[i]
+        if not problem and counts[i, 2] != dims:
+            problem = f"its points have {counts[i, 2]} coordinates where most have {dims}"
+        elif not problem and np.isnan(features[i]).all():
+            problem = "it has fewer than two distinct points"
+        if problem:
+            broken.append((_below(root, file), place, problem))
+        else:
+            good.append(i)
+    if not good:
+        raise ValueError(f"none of the {len(files)} files has two distinct points")
+    described = [files[i] for i in good]
+    return Collection(
+        name=root.resolve().name,
+        files=[_below(root, file) for file in described],
+        points=counts[good, 1],
+        features=np.array([features[i] for i in good]),
+        descriptor=HFSDescriptor(**descriptor, n_dims=dims),
+        dims=dims,
+        labels=[labels[file] for file in described] if labels else None,
+        sketches=_sketches(described, reading, options.quiet),
+        broken=broken,
+    )
+
+
+def _below(root: Path, file: str) -> str:
+    return str(Path(file).relative_to(root)) if Path(file).is_relative_to(root) else file
+
+
+def _labels(root: Path, files: list[str], table: Path | None) -> dict[str, str]:
+    """The class of each file; none unless every file lies in a folder and there are two of them."""
+    if table is not None:
+        from ..datasets._folder import read_csv
+
+        rows = [row for number, row in read_csv(table) if len(row) > 1 and (number > 1 or row[0] != "file")]
+        known = {str(Path(root, row[0])): row[1].strip() for row in rows}
+        found = {file: known[file] for file in files if file in known}
+        if not found:
+            raise ValueError(f"{str(table)!r} names no file in {str(root)!r}")
+        return found
+    parts = [Path(file).relative_to(root).parts for file in files]
+    if any(len(part) < 2 for part in parts) or len({part[0] for part in parts}) < 2:
+        return {}
+    return {file: part[0] for file, part in zip(files, parts, strict=True)}
+
+
+def _sketches(files: list[str], reading: dict[str, Any], quiet: bool) -> list[Array]:
+    """A few points of each file for its thumbnail."""
+    from tqdm import tqdm
+
+    from ..io import read_cloud
+    from ..report._collection import sketch
+
+    bar = tqdm(files, unit=" thumbnails", disable=True if quiet else None)
+    return [sketch(read_cloud(file, **{**reading, "budget": 160}).points) for file in bar]

@@ -1,0 +1,105 @@
+"""``heatfield view``: one file of points in, one page to look at out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("file", metavar="FILE", help="a file of points")
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        default=Path("view.html"),
+        metavar="PAGE",
+        help="default view.html",
+    )
+    parser.add_argument("--scales", type=int, default=8, metavar="T", help="diffusion times (default 8)")
+    parser.add_argument(
+        "--c-min", type=float, default=0.05, metavar="C", help="finest time over r_nn² (default 0.05)"
+    )
+    parser.add_argument(
+        "--c-max", type=float, default=0.25, metavar="C", help="coarsest time over diam² (default 0.25)"
+    )
+    parser.add_argument(
+        "--most-points", type=int, default=200_000, metavar="M",
+        help="draw at most M points, chosen at random, with their signatures in the whole (default 200000)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--budget", type=int, metavar="M", help="read at most M points of the file (default: all)"
+    )
+    parser.add_argument(
+        "--sampling", choices=("auto", "random", "farthest", "voxel"), default="auto",
+        help="how to choose them; auto: by length on skeletons, by area on meshes, else at random",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sampling")
+    parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
+    parser.add_argument("--chain", help="of molecules: one chain")
+    parser.add_argument("--soma", choices=("keep", "drop"), default="keep", help="of neurons: the cell body")
+    parser.add_argument(
+        "--drop-invalid", action="store_true", help="leave out points that are NaN or infinite"
+    )
+    parser.add_argument("--theme", choices=("auto", "dark", "light"), default="auto", help="at first")
+    parser.add_argument("--jobs", type=int, default=-1, help="threads (default: all cores)")
+    parser.add_argument("--quiet", action="store_true", help="say nothing")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0: the page is written. 1: the file cannot be read. 2: nothing could start."""
+    from .._check import check_count, check_range
+    from ..io import ReadError, read_cloud, write_atomically
+    from ..view import view_page
+    from ._pages import check_page
+
+    out = check_page(options.out, options.file)
+    check_range(options.c_min, options.c_max)
+    check_count(options.scales, "--scales", 2)
+    check_count(options.most_points, "--most-points", 1)
+    if options.budget is not None:
+        check_count(options.budget, "--budget", 1)
+
+    def say(words: str) -> None:
+        if not options.quiet:
+            print(words, flush=True)
+
+    started = time.perf_counter()
+    try:
+        cloud = read_cloud(
+            options.file,
+            budget=options.budget,
+            sampling=options.sampling,
+            seed=options.seed,
+            atoms=options.atoms.split(",") if "," in options.atoms else options.atoms,
+            chain=options.chain,
+            soma=options.soma,
+            invalid="drop" if options.drop_invalid else "raise",
+        )
+    except ReadError as error:
+        print(f"heatfield view: {error}", file=sys.stderr)
+        return 1
+    m, n = cloud.points.shape
+    say(
+        f"{options.file}: {m:,} points in {n} dimensions; computing signatures at {options.scales} scales ..."
+    )
+    page = view_page(
+        cloud.points,
+        name=Path(options.file).name,
+        columns=cloud.columns,
+        n_scales=options.scales,
+        c_min=options.c_min,
+        c_max=options.c_max,
+        most_points=options.most_points,
+        upright=cloud.format in ("las", "pcd"),
+        theme=options.theme,
+        n_jobs=options.jobs,
+    )
+    write_atomically(out, page.encode())
+    if m > options.most_points:
+        say(f"drawn are {options.most_points:,} points chosen at random, with their signatures in all {m:,}")
+    say(f"{out}: {len(page) / 1e6:.1f} MB after {time.perf_counter() - started:.1f} s; open it in a browser")
+    return 0

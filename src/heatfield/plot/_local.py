@@ -1,0 +1,84 @@
+"""Local signatures over scales, as small multiples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._check import Array
+from .._signatures import Signatures
+from ._style import (
+    DIMENSION_COLORS,
+    HEAT_COLORS,
+    SPECTRUM_COLORS,
+    TRANSITION_COLORS,
+    draw_cloud,
+    drawable_points,
+    pyplot,
+    ramp,
+)
+
+
+def local_signatures(points: ArrayLike, signatures: Signatures, scales: Sequence[int] | None = None) -> Any:
+    """All local signatures of a cloud: one row a quantity, one column a scale.
+
+    Parameters
+    ----------
+    points : array_like (m, 2) or (m, 3)
+    signatures : Signatures
+        Of these points.
+    scales : sequence of int, optional
+        Which scales, by index; all of them otherwise.
+
+    Returns
+    -------
+    axes : ndarray (quantities, scales) of matplotlib axes
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> points, _ = hf.datasets.make_mixed_shape(300)
+    >>> hf.plot.local_signatures(points, hf.signatures(points), scales=[1, 3, 5]).shape
+    (6, 3)
+    """
+    checked = drawable_points(points, signatures)
+    chosen = list(range(signatures.dimension.shape[1])) if scales is None else list(scales)
+    rows = _rows(signatures, checked.shape[1])
+    figure, axes = pyplot().subplots(
+        len(rows),
+        len(chosen),
+        figsize=(1.5 * len(chosen) + 1.6, 1.45 * len(rows) + 0.4),
+        squeeze=False,
+        layout="constrained",
+        subplot_kw={"projection": "3d"} if checked.shape[1] == 3 else None,
+    )
+    lengths = np.sqrt(np.atleast_2d(signatures.scales).mean(axis=0))
+    size = float(np.clip(1500 / len(checked), 0.2, 5))
+    for line, (name, values, colors, low, high) in zip(axes, rows, strict=True):
+        for ax, a in zip(line, chosen, strict=True):
+            ends = np.nanpercentile(values[:, a], [2, 98]) if low is None else (low, high)
+            shown = draw_cloud(ax, checked, values[:, a], ramp(name, colors), *ends, s=size)
+            if line is axes[0]:
+                ax.set_title(f"$\\sqrt{{t}}$ = {lengths[a]:.2g}", fontsize=9)
+        bar = figure.colorbar(shown, ax=list(line), fraction=0.03, pad=0.01, aspect=12)
+        bar.set_label(name, fontsize=8)
+        bar.ax.tick_params(labelsize=7)
+        if low is None:
+            bar.set_ticks([shown.norm.vmin, shown.norm.vmax], labels=["low", "high"])
+    return axes
+
+
+def _rows(s: Signatures, n: int) -> list[tuple[str, Array, tuple[str, ...], float | None, float | None]]:
+    """Name, values, colours and ends of the ramp; no ends where every scale has its own."""
+    bend = float(np.nanpercentile(np.abs(s.transition), 95)) or 1.0
+    rows: list[tuple[str, Array, tuple[str, ...], float | None, float | None]] = [
+        ("log density", np.log(s.density), HEAT_COLORS[1:], None, None),
+        ("dimension", s.dimension, DIMENSION_COLORS[: n + 1], 0.0, float(n)),
+        ("transition", s.transition, TRANSITION_COLORS, -bend, bend),
+    ]
+    if s.spectrum is not None:
+        rows += [(f"$2t\\lambda_{k + 1}$", s.spectrum[:, :, k], SPECTRUM_COLORS, -1.0, 0.5) for k in range(n)]
+    return rows

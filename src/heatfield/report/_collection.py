@@ -1,0 +1,70 @@
+"""What a report is about: described clouds, their labels, and the files that could not be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._check import Array
+from .._descriptor import HFSDescriptor
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Described clouds.
+
+    Attributes
+    ----------
+    name : str
+    files : names of the N clouds
+    points : (N,) how many points each was described by
+    features : (N, columns)
+    descriptor : HFSDescriptor
+        What computed the features; it knows which column is what.
+    dims : int
+        Coordinates a point.
+    labels : (N,) class names, or None
+    sketches : list of (k, 2) arrays
+        A few points of each cloud in the plane, for thumbnails.
+    broken : list of (file, place, problem)
+    """
+
+    name: str
+    files: list[str]
+    points: NDArray[np.int64]
+    features: Array
+    descriptor: HFSDescriptor
+    dims: int
+    labels: list[str] | None
+    sketches: list[Array]
+    broken: list[tuple[str, str, str]] = field(default_factory=list)
+
+    @property
+    def classes(self) -> list[str]:
+        """Class names in order; one nameless class without labels."""
+        return sorted(set(self.labels)) if self.labels else []
+
+    def composition(self) -> Array:
+        """Shares of each dimension (N, T, K), read from the block "hds"."""
+        block = self.features[:, self.descriptor.layout().columns["hds"]]
+        steps = self.descriptor.n_scales
+        shares = block[:, : block.shape[1] // 2]
+        return shares.reshape(len(block), -1, steps).transpose(0, 2, 1)
+
+
+def sketch(points: Array, count: int = 160) -> Array:
+    """Some of the points in their plane of greatest spread, in -1..1."""
+    rows = np.random.default_rng(0).permutation(len(points))[:count]
+    centred = points - points.mean(axis=0)
+    if points.shape[1] == 1:
+        flat = np.c_[centred, np.zeros(len(centred))]
+    elif points.shape[1] == 2:
+        flat = centred
+    else:
+        _, axes = np.linalg.eigh(centred.T @ centred)
+        flat = centred @ axes[:, [-2, -1]]  # the longest direction upright
+    middle = 0.5 * (flat.min(axis=0) + flat.max(axis=0))
+    half = 0.5 * float(np.ptp(flat, axis=0).max()) or 1.0
+    return (flat[rows] - middle) / half

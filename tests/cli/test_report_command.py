@@ -1,0 +1,107 @@
+"""``heatfield report`` from a shell."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import heatfield as hf
+from heatfield.cli import main
+
+
+def header(path):
+    return json.loads(re.search(r'id="header">(.*?)</script>', Path(path).read_text(), re.S)[1])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two classes of eight clouds."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name in ("ball", "sphere"):
+        Path("in", name).mkdir(parents=True)
+        for k in range(8):
+            points = rng.normal(size=(80, 3))
+            if name == "sphere":
+                points /= np.linalg.norm(points, axis=1, keepdims=True)
+            hf.write_points(f"in/{name}/{k}.ply", points)
+    return Path("in")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_labelled_folder(capsys):
+    assert main(["report", "in", "--jobs", "1", "--folds", "4", "--embedding", "pca"]) == 0
+    said = header("report.html")
+    assert said["name"] == "in"
+    assert said["classes"] == ["ball", "sphere"]
+    assert said["files"][0] == "ball/0.ply"
+    assert len(said["map"]["places"]) == len(said["sketches"]) == 16
+    assert "100.0 % ± 0.0 mean accuracy over classes in 4 folds" in said["separation"]["words"]
+    assert said["spectra"].startswith("data:image/png;base64,")
+    assert said["confusion"].startswith("data:image/png;base64,")
+    assert said["broken"] == []
+    assert not Path("report.html.parts").exists()
+    assert "16 clouds described" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_broken_files_are_listed_and_the_rest_goes_on(capsys):
+    Path("in/ball/cut.ply").write_bytes(Path("in/ball/0.ply").read_bytes()[:-9])
+    Path("in/ball/one.xyz").write_text("1 2 3\n")
+    hf.write_points("in/sphere/flat.csv", np.random.default_rng(1).normal(size=(50, 2)))
+    assert main(["report", "in", "--jobs", "1", "--quiet", "-o", "r.html", "--embedding", "pca"]) == 1
+    broken = {file: problem for file, _, problem in header("r.html")["broken"]}
+    assert set(broken) == {"ball/cut.ply", "ball/one.xyz", "sphere/flat.csv"}
+    assert "fewer than two distinct points" in broken["ball/one.xyz"]
+    assert "2 coordinates where most have 3" in broken["sphere/flat.csv"]
+    assert "3 files could not be used" in capsys.readouterr().err
+    assert len(header("r.html")["files"]) == 16
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_unlabelled_folder():
+    assert main(["report", "in/ball", "--jobs", "1", "--quiet", "--embedding", "pca"]) == 0
+    said = header("report.html")
+    assert said["labels"] is None
+    assert "carry no labels" in said["separation"]["reason"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_labels_from_a_table():
+    rows = [f"ball/{k}.ply,{'even' if k % 2 == 0 else 'odd'}" for k in range(8)]
+    Path("labels.csv").write_text("file,label\n" + "\n".join(rows) + "\n")
+    words = ["--labels", "labels.csv", "--jobs", "1", "--quiet", "--embedding", "pca"]
+    assert main(["report", "in", *words]) == 0
+    assert header("report.html")["classes"] == ["even", "odd"]
+    assert len(header("report.html")["files"]) == 8
+
+
+def test_dollars_in_class_names_are_no_formulas(folder):
+    folder.joinpath("ball").rename(folder / "$\\frac{")
+    assert main(["report", "in", "--jobs", "1", "--quiet", "--embedding", "pca"]) == 0
+    assert header("report.html")["classes"] == ["$\\frac{", "sphere"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["report", "absent"], "there is no folder 'absent'"),
+        (["report", "empty"], "no point files in 'empty'"),
+        (["report", "in", "-o", "r.pdf"], "--out must end in .html"),
+        (["report", "in", "--folds", "1"], "--folds must be"),
+        (["report", "in", "--labels", "no.csv"], "no.csv"),
+        (["report", "bad"], "none of the 1 files can be read"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_what_cannot_start_is_one_sentence(capsys, words, problem):
+    Path("empty").mkdir()
+    Path("bad").mkdir()
+    Path("bad/x.ply").write_text("ply\nnonsense")
+    assert main([*words, "--jobs", "1", "--quiet"]) == 2
+    captured = capsys.readouterr()
+    assert problem in captured.err
+    assert captured.err.count("\n") == 1
+    assert not Path("report.html").exists()
