@@ -25,13 +25,14 @@ _HOME = {
     "read_points": "io",
     "write_points": "io",
 }
-_MODULES = ("datasets", "io", "plot", "sampling")
+_MODULES = ("datasets", "io", "nn", "plot", "sampling")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 if TYPE_CHECKING:
     from . import datasets as datasets
     from . import io as io
+    from . import nn as nn
     from . import plot as plot
     from . import sampling as sampling
     from ._check import HeatFieldWarning as HeatFieldWarning
