@@ -73,7 +73,7 @@ class HFSFull(nn.Module):
             # Batch norm takes away any constant: a bias before it would do nothing.
             layers += [nn.Linear(before, after, bias=False), nn.BatchNorm1d(after), nn.ReLU(inplace=True)]
         self.points = nn.Sequential(*layers)
-        self.attention = nn.Linear(sizes[-1], 1) if "attention" in chosen else None
+        self.attention = nn.Linear(sizes[-1], 1, bias=False) if "attention" in chosen else None
         joined = whole_width + len(chosen) * sizes[-1]
         norm: list[nn.Module] = [nn.BatchNorm1d(head)] if head_norm else []
         self.head = nn.Sequential(
