@@ -307,8 +307,10 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
             self.input_range_.warn(checked)
         return checked
 
-    def save(self, folder: str | Path) -> None:
+    def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the fitted model to a folder: numbers as safetensors, the rest as JSON.
+
+        ``notes`` is anything that JSON can hold; `load` gives it back as ``notes_``.
 
         Examples
         --------
@@ -324,7 +326,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         from ._saved_classifier import save_classifier
 
         check_is_fitted(self, "classes_")
-        save_classifier(self, folder)
+        save_classifier(self, folder, notes or {})
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> HFSClassifier:

@@ -29,23 +29,34 @@ class InputRange:
         sizes = [len(cloud) for cloud in clouds]
         return cls((float(known.min()), float(known.max())), (float(min(sizes)), float(max(sizes))))
 
+    def unlike(self, clouds: Sequence[Array]) -> list[tuple[int, str]]:
+        """Clouds far outside, by index, and what is odd about each."""
+        found = []
+        for i, (radius, cloud) in enumerate(zip(_radii(clouds), clouds, strict=True)):
+            if radius > 0.0 and _outside(radius, self.radius):
+                found.append((i, _text("radius", radius, self.radius, "is it in another unit?")))
+            elif len(cloud) > 1 and _outside(len(cloud), self.points):
+                hint = "signatures depend on the sampling"
+                found.append((i, _text("number of points", len(cloud), self.points, hint)))
+        return found
+
     def warn(self, clouds: Sequence[Array]) -> None:
         """Warn of clouds far outside."""
-        radii = _radii(clouds)
-        self._say(radii, radii > 0.0, self.radius, "radius", "are they in another unit?")
-        sizes = np.array([float(len(cloud)) for cloud in clouds])
-        self._say(sizes, sizes > 1, self.points, "number of points", "signatures depend on the sampling")
-
-    def _say(self, values: Array, counts: Array, known: tuple[float, float], what: str, hint: str) -> None:
-        odd = np.flatnonzero(counts & ((values < known[0] / _MARGIN) | (values > known[1] * _MARGIN)))
-        if odd.size and known[1] > 0.0:
-            first = int(odd[0])
+        odd = self.unlike(clouds)
+        if odd:
             warnings.warn(
-                f"{odd.size} of {len(values)} clouds are unlike the training set: clouds[{first}] has a {what} of "
-                f"{values[first]:.4g}, training had {known[0]:.4g} to {known[1]:.4g}; {hint}",
+                f"{len(odd)} of {len(clouds)} clouds are unlike the training set: clouds[{odd[0][0]}] {odd[0][1]}",
                 HeatFieldWarning,
                 stacklevel=4,
             )
+
+
+def _outside(value: float, known: tuple[float, float]) -> bool:
+    return known[1] > 0.0 and not known[0] / _MARGIN <= value <= known[1] * _MARGIN
+
+
+def _text(what: str, value: float, known: tuple[float, float], hint: str) -> str:
+    return f"has a {what} of {value:.4g}, training had {known[0]:.4g} to {known[1]:.4g}; {hint}"
 
 
 def _radii(clouds: Sequence[Array]) -> Array:

@@ -22,7 +22,7 @@ from ._saved_readout import pack, unpack
 _LOCAL = ("checkpoint", "cache", "device", "progress")
 
 
-def save_classifier(model: Any, folder: str | Path) -> None:
+def save_classifier(model: Any, folder: str | Path, notes: Mapping[str, Any]) -> None:
     """Everything that prediction depends on, and the parameters."""
     learned = model.variant in LEARNED
     known = getattr(model, "input_range_", None)
@@ -32,6 +32,7 @@ def save_classifier(model: Any, folder: str | Path) -> None:
         "n_dims": model.learner_.recipe.n_dims if learned else model.descriptor_.n_dims_,
         "input_range": None if known is None else asdict(known),
         "scikit-learn": sklearn.__version__,
+        "notes": dict(notes),
     }
     if learned:
         facts["history"] = model.history_
@@ -77,7 +78,7 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
         model.head_scores_ = facts["head_scores"]
         width = model.descriptor_.layout().width
         model.readout_ = unpack(model._pipeline(model.head_), facts["readout"], tensors, classes, width)
-    model.classes_ = classes
+    model.classes_, model.notes_ = classes, facts["notes"]
     return model
 
 
