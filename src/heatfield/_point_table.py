@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import secrets
+import warnings
 import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ._check import Array, thread_count
+from ._check import Array, HeatFieldWarning, thread_count
 from ._layout import SCHEMA
 from ._moments import one_blas_thread
 from ._point_features import PointRecipe, features_of
@@ -117,6 +118,15 @@ def point_table(
     with one_blas_thread(recipe.n_dims):
         run_pieces(work, _even_pieces(sizes), thread_count(n_jobs), progress="clouds")
     made = PointTable(rows, starts, whole, coordinates, shift, scale, recipe)
+    empty = np.flatnonzero(np.isnan(rows[starts[:-1]]).all(axis=1))
+    if empty.size:
+        shown = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
+        warnings.warn(
+            f"{empty.size} of {len(clouds)} clouds have fewer than two distinct points, "
+            f"so nothing is known of them: clouds {shown}",
+            HeatFieldWarning,
+            stacklevel=4,
+        )
     if place is not None:
         _store(place, made)
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import shutil
 import sys
@@ -66,18 +67,20 @@ def run(options: argparse.Namespace) -> int:
     beside = write_errors(out.with_name(out.name + ".csv"), errors)
     if len(set(labels.tolist())) < 2:
         raise ValueError(f"{str(options.folder)!r} must hold at least two classes that can be read, got {sorted(set(labels))}")
-    # What is kept here lets a command that was stopped go on; its name says what it belongs to.
+    # What is kept here lets a command that was stopped go on; the names say what it belongs to.
     parts = out.with_name(f"{out.name}.parts")
-    key = content_hash(kept, labels)[:16]
+    content = content_hash(kept, labels)
+    text = json.dumps([content, settings, options.folds], sort_keys=True)
+    start = parts / hashlib.sha256(text.encode()).hexdigest()[:16]
     model = HFSClassifier(**settings)
     features = _features(model, kept, parts)
     if not options.quiet:
         print(f"{len(kept)} clouds of {len(set(labels.tolist()))} classes, variant {options.variant}")
-    report: dict[str, Any] = {"settings": settings, "reading": reading, "clouds": len(kept), "content": key}
+    report: dict[str, Any] = {"settings": settings, "reading": reading, "clouds": len(kept), "content": content}
     if options.folds:
-        report["cross_validation"] = _validate(settings, features, kept, labels, options, parts)
+        report["cross_validation"] = _validate(settings, features, kept, labels, options, start)
         _write_report(out, report, options.quiet)
-    _fit(model, features, labels, kept, parts / "all.ckpt")
+    _fit(model, features, labels, kept, start.with_suffix(".all"))
     model.input_range_ = _range(kept)
     model.save(out, notes={"reading": reading})
     shutil.rmtree(parts, ignore_errors=True)
@@ -128,7 +131,7 @@ def _validate(
     clouds: list[Array],
     labels: np.ndarray,
     options: argparse.Namespace,
-    parts: Path,
+    start: Path,
 ) -> dict[str, Any] | None:
     """Every cloud predicted once, by a model that has not seen it."""
     import numpy as np
@@ -153,7 +156,7 @@ def _validate(
             print(f"fold {k + 1} of {folds}", file=sys.stderr)
         model = HFSClassifier(**settings)
         part = features.take(train) if learned else features[train]
-        _fit(model, part, labels[train], clouds, parts / f"fold{k}.ckpt")
+        _fit(model, part, labels[train], clouds, start.with_suffix(f".fold{k}"))
         if learned:
             predicted[test] = model.classes_[model.learner_.logits(features.take(test)).argmax(axis=1)]
         else:
