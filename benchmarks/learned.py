@@ -64,11 +64,11 @@ ROWS: dict[str, dict[str, dict]] = {
         "full, beyond, attention": {**BEYOND, **ORBITS, "network": {"pooling": ["mean", "max", "attention"]}},
         "full, beyond, 16 scales": {**BEYOND, **ORBITS, "n_scales": 16},
     },
-    "cath15": {"desc": DESC, "full": {**FULL, "epochs": 60}, "full, beyond": {**BEYOND, "epochs": 60}},
+    "cath15": {"desc": DESC, "full": {**FULL, "epochs": 40}, "full, beyond": {**BEYOND, "epochs": 40}},
     "processes": {"simple": SIMPLE, "desc": DESC, "full": {**FULL, "epochs": 20, "train_points": 64}},
 }
 for _name in ("neurons4", "trees8"):
-    _training = {"epochs": 60, "train_points": 256}
+    _training = {"epochs": 40, "train_points": 256}
     ROWS[_name] = {"desc": DESC, "full": {**FULL, **_training}, "full, beyond": {**BEYOND, **_training}}
 for _name in SETS:
     if _name.startswith("disks"):

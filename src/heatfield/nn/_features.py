@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
+from torch.autograd.function import once_differentiable
 
 from .._check import check_choice, check_count, check_range
 from ._heat import dimension_spectrum, half_sums, local_sums, schedule, transition_by_difference
@@ -186,11 +186,33 @@ class HeatFeatures(nn.Module):
         return max(1, self.memory // max(1, row))
 
 
-def _again(function: Callable[..., Any], points: Tensor, *arguments: Any) -> Any:
-    """Call the function and, where gradients are wanted, compute it again for them instead of keeping tables."""
-    if torch.is_grad_enabled() and (points.requires_grad or arguments[1].requires_grad):
-        return checkpoint(function, points, *arguments, use_reentrant=False, preserve_rng_state=False)
-    return function(points, *arguments)
+class _Again(torch.autograd.Function):
+    """A function whose tables are not kept for the backward pass but computed again in it."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, function: Callable[..., Any], points: Tensor, mask: Tensor, times: Tensor, *rest: Any
+    ) -> Any:
+        ctx.function, ctx.rest = function, rest
+        ctx.save_for_backward(points, mask, times)
+        return function(points, mask, times, *rest)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *given: Tensor) -> tuple[Any, ...]:
+        points, mask, times = ctx.saved_tensors
+        inputs = [t.detach().requires_grad_() for t in (points, times)]
+        with torch.enable_grad():
+            outputs = ctx.function(inputs[0], mask, inputs[1], *ctx.rest)
+        used = [(o, g) for o, g in zip(outputs, given, strict=True) if o.requires_grad]
+        found = torch.autograd.grad([o for o, _ in used], inputs, [g for _, g in used])
+        return None, found[0], None, found[1], *(None for _ in ctx.rest)
+
+
+def _again(function: Callable[..., Any], points: Tensor, mask: Tensor, times: Tensor, *rest: Any) -> Any:
+    if torch.is_grad_enabled() and (points.requires_grad or times.requires_grad):
+        return _Again.apply(function, points, mask, times, *rest)
+    return function(points, mask, times, *rest)
 
 
 def _checked(points: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
