@@ -99,7 +99,9 @@ class Comparison:
             self.tables.clear()  # tables are large: one at a time
             model = hf.HFSClassifier(**settings, n_jobs=self.options.jobs)
             if settings["variant"] in ("simple", "desc", "joint"):
-                made = hf.HFSDescriptor(settings["variant"], n_jobs=self.options.jobs).fit_transform(self.clouds)
+                made = hf.HFSDescriptor(settings["variant"], n_jobs=self.options.jobs).fit_transform(
+                    self.clouds
+                )
             else:
                 made = model.point_table(self.clouds, cache=self.options.cache)
             self.tables[key] = made
@@ -177,7 +179,10 @@ def run_row(comparison: Comparison, row: str, settings: dict, options: argparse.
         temporary = options.out.with_suffix(".part")
         temporary.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
         temporary.replace(options.out)
-        print(f"{comparison.name} / {row} / {index}: {entry['splits'][str(index)]}, mean {entry['mean']}", flush=True)
+        print(
+            f"{comparison.name} / {row} / {index}: {entry['splits'][str(index)]}, mean {entry['mean']}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -61,4 +61,6 @@ def _text(what: str, value: float, known: tuple[float, float], hint: str) -> str
 
 def _radii(clouds: Sequence[Array]) -> Array:
     """Root mean square distance from the centre: the same however a cloud is turned."""
-    return np.array([np.sqrt(((c - c.mean(axis=0)) ** 2).sum(axis=1).mean()) if len(c) else 0.0 for c in clouds])
+    return np.array(
+        [np.sqrt(((c - c.mean(axis=0)) ** 2).sum(axis=1).mean()) if len(c) else 0.0 for c in clouds]
+    )

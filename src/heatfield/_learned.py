@@ -39,7 +39,9 @@ def refuse_learned_options(model: Any) -> None:
 def point_recipe(model: Any, n_dims: int) -> PointRecipe:
     """The features that a classifier asks for."""
     if model.head != "mlp":
-        raise ValueError(f"head={model.head!r} is an option of the closed-form variants, got variant={model.variant!r}")
+        raise ValueError(
+            f"head={model.head!r} is an option of the closed-form variants, got variant={model.variant!r}"
+        )
     return PointRecipe.checked(
         n_dims,
         model.blocks,
@@ -55,7 +57,9 @@ def point_recipe(model: Any, n_dims: int) -> PointRecipe:
 def new_learner(model: Any, recipe: PointRecipe, n_classes: int) -> Learner:
     """An untrained network of the classifier's kind."""
     learner = _torch_side()
-    return learner.Learner(model.variant, recipe, n_classes, model.network, learner.choose_device(model.device))
+    return learner.Learner(
+        model.variant, recipe, n_classes, model.network, learner.choose_device(model.device)
+    )
 
 
 def training(model: Any, labels: NDArray, classes: NDArray) -> Training:
@@ -66,17 +70,29 @@ def training(model: Any, labels: NDArray, classes: NDArray) -> Training:
         asked["epochs"] = check_count(model.epochs, "epochs", 1)
     if model.batch_size is not None:
         asked["batch_size"] = check_count(model.batch_size, "batch_size", 2)
-    for name, low, high in (("learning_rate", 0.0, np.inf), ("weight_decay", -1e-300, np.inf), ("label_smoothing", -1e-300, 1.0)):
+    for name, low, high in (
+        ("learning_rate", 0.0, np.inf),
+        ("weight_decay", -1e-300, np.inf),
+        ("label_smoothing", -1e-300, 1.0),
+    ):
         value = getattr(model, name)
         if value is not None:
-            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not low < value < high:
-                raise ValueError(f"{name} must be a number from 0" + (" to 1" if high == 1.0 else "") + f", got {value!r}")
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, (int, float, np.number))
+                or not low < value < high
+            ):
+                raise ValueError(
+                    f"{name} must be a number from 0" + (" to 1" if high == 1.0 else "") + f", got {value!r}"
+                )
             asked[name] = float(value)
     for name in ("train_points", "patience"):
         if getattr(model, name) is not None:
             asked[name] = check_count(getattr(model, name), name, 1)
     if "patience" in asked and not model.validation:
-        raise ValueError(f"patience={model.patience!r} needs validation, a share of the clouds to watch, such as 0.1")
+        raise ValueError(
+            f"patience={model.patience!r} needs validation, a share of the clouds to watch, such as 0.1"
+        )
     if model.checkpoint is not None:
         asked["checkpoint"] = Path(model.checkpoint)
     if model.class_weight is not None:

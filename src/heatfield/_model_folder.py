@@ -67,7 +67,9 @@ def read_model(folder: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """Facts and tensors of a folder, or a ValueError that says what is wrong with it."""
     target = Path(folder)
     if not target.is_dir():
-        raise ValueError(f"there is no model at {str(target)!r}: a folder with {FACTS} and {TENSORS} is expected")
+        raise ValueError(
+            f"there is no model at {str(target)!r}: a folder with {FACTS} and {TENSORS} is expected"
+        )
     for name in (FACTS, TENSORS):
         if not (target / name).is_file():
             raise ValueError(f"{str(target)!r} is not a whole model: it has no {name}")
@@ -93,7 +95,9 @@ def read_model(folder: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
         )
     data = (target / TENSORS).read_bytes()
     if hashlib.sha256(data).hexdigest() != facts.get("tensors_sha256"):
-        raise ValueError(f"{str(target / TENSORS)!r} was changed, or belongs to another model: its checksum does not fit")
+        raise ValueError(
+            f"{str(target / TENSORS)!r} was changed, or belongs to another model: its checksum does not fit"
+        )
     try:
         tensors = load(data)
     except SafetensorError as error:

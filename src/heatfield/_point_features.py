@@ -51,7 +51,9 @@ class PointRecipe:
         """The settings, or a ValueError that says what is wrong with them."""
         known = (*WHOLE_BLOCKS, *POINT_BLOCKS)
         if isinstance(blocks, str):
-            raise ValueError(f"blocks must be a sequence of names, got the string {blocks!r}; pass ({blocks!r},)")
+            raise ValueError(
+                f"blocks must be a sequence of names, got the string {blocks!r}; pass ({blocks!r},)"
+            )
         chosen = PAPER_BLOCKS if blocks is None else tuple(blocks)
         if any(b not in known for b in chosen) or not any(b in POINT_BLOCKS for b in chosen):
             raise ValueError(
@@ -114,8 +116,9 @@ class PointRecipe:
 def features_of(points: Array, recipe: PointRecipe) -> tuple[Array, Array]:
     """Features of every point (m, F) and of the cloud (W,); NaN where there is no scale schedule."""
     n, steps = recipe.n_dims, recipe.n_scales
-    if len(points) == 0:  # nothing is known, but there is a row to say so
-        return np.full((1, len(recipe.point_names)), np.nan), np.full(len(recipe.whole_names), np.nan)
+    if len(points) == 0 or (points == points[0]).all():  # nothing is known, but there is a row to say so
+        rows = np.full((max(1, len(points)), len(recipe.point_names)), np.nan)
+        return rows, np.full(len(recipe.whole_names), np.nan)
     s = signatures(
         points,
         n_scales=steps,

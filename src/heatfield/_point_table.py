@@ -67,7 +67,13 @@ class PointTable:
         chosen = np.flatnonzero(clouds) if np.asarray(clouds).dtype == bool else np.asarray(clouds)
         at, starts = packed(self.starts, chosen)
         return PointTable(
-            self.rows[at], starts, self.whole[chosen], self.coordinates[at], self.shift, self.unit, self.recipe
+            self.rows[at],
+            starts,
+            self.whole[chosen],
+            self.coordinates[at],
+            self.shift,
+            self.unit,
+            self.recipe,
         )
 
 
@@ -186,7 +192,7 @@ def _store(place: Path, table: PointTable) -> None:
 def _load(place: Path, recipe: PointRecipe) -> PointTable | None:
     """A stored table; None where there is none, or where it cannot be read: then it is computed again."""
     try:
-        with np.load(place, allow_pickle=False) as data:
+        with open(place, "rb") as file, np.load(file, allow_pickle=False) as data:
             return PointTable(**{name: data[name] for name in _ARRAYS}, recipe=recipe)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None

@@ -66,7 +66,9 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
     if classes.dtype == object or classes.ndim != 1 or len(classes) < 2:
         raise ValueError("its classes are not a list of labels")
     if facts["input_range"] is not None:
-        model.input_range_ = InputRange(**{k: (float(a), float(b)) for k, (a, b) in facts["input_range"].items()})
+        model.input_range_ = InputRange(
+            **{k: (float(a), float(b)) for k, (a, b) in facts["input_range"].items()}
+        )
     if model.variant in LEARNED:
         model.learner_ = new_learner(model, point_recipe(model, facts["n_dims"]), len(classes))
         model.learner_.load(tensors)

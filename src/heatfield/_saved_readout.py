@@ -85,7 +85,9 @@ def _check_shapes(step: str, model: Any, classes: int, width: int) -> None:
         wanted |= {"_dual_coef_": (classes - 1, count), "_intercept_": (pairs,)}
         if model._n_support.sum() != count or model._sparse is not False:
             raise ValueError("the saved support vectors do not fit together")
-        types = {name: getattr(model, name).dtype for name in ("support_vectors_", "_dual_coef_", "_intercept_")}
+        types = {
+            name: getattr(model, name).dtype for name in ("support_vectors_", "_dual_coef_", "_intercept_")
+        }
         if {*types.values()} != {np.dtype(np.float64)} or model._n_support.dtype != np.int32:
             raise ValueError("the saved support vectors have a wrong type")
     else:
@@ -93,10 +95,14 @@ def _check_shapes(step: str, model: Any, classes: int, width: int) -> None:
         for i, (weights, bias) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
             after = weights.shape[-1]
             if weights.shape != (before, after) or bias.shape != (after,):
-                raise ValueError(f"layer {i} of the saved network has shape {weights.shape}, expected {before} inputs")
+                raise ValueError(
+                    f"layer {i} of the saved network has shape {weights.shape}, expected {before} inputs"
+                )
             before = after
         if before != outputs:
             raise ValueError(f"the saved network has {before} outputs for {classes} classes")
     for name, shape in wanted.items():
         if getattr(model, name).shape != shape:
-            raise ValueError(f"{name} of the saved {step} must have shape {shape}, got {getattr(model, name).shape}")
+            raise ValueError(
+                f"{name} of the saved {step} must have shape {shape}, got {getattr(model, name).shape}"
+            )

@@ -131,7 +131,10 @@ def test_logits_do_not_change_under_rotation():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pooling": ("median",)}, "pooling must be some of 'mean', 'max', 'std', 'attention', got ('median',)"),
+        (
+            {"pooling": ("median",)},
+            "pooling must be some of 'mean', 'max', 'std', 'attention', got ('median',)",
+        ),
         ({"widths": ()}, "widths is empty"),
         ({"head": 0}, "head must be an integer of at least 1, got 0"),
     ],

@@ -23,7 +23,9 @@ def figures(labels: np.ndarray, predicted: np.ndarray, folds: np.ndarray) -> dic
         out[name] = {"mean": float(np.mean(values)), "std": float(np.std(values)), "by_fold": values}
     matrix = confusion_matrix(labels, predicted, labels=classes)
     out["confusion"] = matrix.tolist()
-    out["recall"] = dict(zip(map(str, classes.tolist()), (matrix.diagonal() / matrix.sum(axis=1)).tolist(), strict=True))
+    out["recall"] = dict(
+        zip(map(str, classes.tolist()), (matrix.diagonal() / matrix.sum(axis=1)).tolist(), strict=True)
+    )
     return out
 
 

@@ -39,7 +39,9 @@ def run(options: argparse.Namespace) -> int:
     if out.suffix != ".csv":
         raise ValueError(f"--out must end in .csv, got {str(out)!r}")
     if out.is_dir() or not out.parent.is_dir():
-        raise ValueError(f"cannot write {str(out)!r}: " + ("it is a folder" if out.is_dir() else "no such folder"))
+        raise ValueError(
+            f"cannot write {str(out)!r}: " + ("it is a folder" if out.is_dir() else "no such folder")
+        )
     model = HFSClassifier.load(options.model, device=options.device).set_params(n_jobs=options.jobs)
     learned = hasattr(model, "learner_")
     n_dims = model.learner_.recipe.n_dims if learned else model.descriptor_.n_dims_
@@ -73,7 +75,10 @@ def run(options: argparse.Namespace) -> int:
         other = f"; {skipped} files of other kinds passed over" if skipped else ""
         print(f"{len(files) - len(errors)} of {len(files)} files -> {out}{other}")
     if notes:
-        print(f"heatfield predict: {notes} clouds are unlike the training set, see the column note", file=sys.stderr)
+        print(
+            f"heatfield predict: {notes} clouds are unlike the training set, see the column note",
+            file=sys.stderr,
+        )
     if errors:
         print(f"heatfield predict: {len(errors)} of {len(files)} files failed, see {path}", file=sys.stderr)
     return 1 if errors else 0

@@ -56,7 +56,9 @@ def read_clouds(
 
     clouds: dict[int, Array] = {}
     errors: list[tuple[str, str, str]] = []
-    for i, file in enumerate(tqdm(files, unit=" files", delay=2, disable=True if quiet else None, leave=False)):
+    for i, file in enumerate(
+        tqdm(files, unit=" files", delay=2, disable=True if quiet else None, leave=False)
+    ):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", HeatFieldWarning)

@@ -23,23 +23,44 @@ _VARIANTS = ("simple", "desc", "joint", "full", "dgcnn")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="one folder a class in it")
-    parser.add_argument("--labels", type=Path, metavar="CSV", help="or: columns file and label, files in FOLDER")
-    parser.add_argument("-o", "--out", type=Path, required=True, metavar="MODEL", help="the folder of the model")
-    parser.add_argument("--variant", choices=_VARIANTS, default="full", help="which classifier (default full)")
     parser.add_argument(
-        "--head", choices=("mlp", "lda", "svm", "auto"), default="mlp", help="read-out of simple, desc and joint"
+        "--labels", type=Path, metavar="CSV", help="or: columns file and label, files in FOLDER"
     )
-    parser.add_argument("--folds", type=int, default=5, help="of the cross-validation; 0 for none (default 5)")
+    parser.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="MODEL", help="the folder of the model"
+    )
+    parser.add_argument(
+        "--variant", choices=_VARIANTS, default="full", help="which classifier (default full)"
+    )
+    parser.add_argument(
+        "--head",
+        choices=("mlp", "lda", "svm", "auto"),
+        default="mlp",
+        help="read-out of simple, desc and joint",
+    )
+    parser.add_argument(
+        "--folds", type=int, default=5, help="of the cross-validation; 0 for none (default 5)"
+    )
     parser.add_argument("--epochs", type=int, help="passes over the clouds (default: the variant's own)")
     parser.add_argument("--batch", type=int, metavar="B", help="clouds a step (default 32)")
-    parser.add_argument("--train-points", type=int, metavar="M", help="draw M points of each cloud in every epoch")
+    parser.add_argument(
+        "--train-points", type=int, metavar="M", help="draw M points of each cloud in every epoch"
+    )
     parser.add_argument("--label-smoothing", type=float, metavar="S", help="share of the wrong classes")
-    parser.add_argument("--class-weight", choices=("balanced",), help="rare classes count as much as frequent ones")
-    parser.add_argument("--validation", type=float, metavar="SHARE", help="share of the clouds that only watches")
+    parser.add_argument(
+        "--class-weight", choices=("balanced",), help="rare classes count as much as frequent ones"
+    )
+    parser.add_argument(
+        "--validation", type=float, metavar="SHARE", help="share of the clouds that only watches"
+    )
     parser.add_argument("--patience", type=int, metavar="E", help="stop E epochs after the best one")
-    parser.add_argument("--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)")
+    parser.add_argument(
+        "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
+    )
     parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
-    parser.add_argument("--blocks", metavar="A,B", help="only these blocks of features, such as hds,log_density")
+    parser.add_argument(
+        "--blocks", metavar="A,B", help="only these blocks of features, such as hds,log_density"
+    )
     parser.add_argument("--device", default="auto", help="cpu, cuda, ... (default: a GPU if there is one)")
     add_reading(parser)
     parser.add_argument("--jobs", type=int, default=-1, help="threads for the features (default: all cores)")
@@ -66,7 +87,9 @@ def run(options: argparse.Namespace) -> int:
     kept, labels = list(clouds.values()), np.array([names[i] for i in clouds])
     beside = write_errors(out.with_name(out.name + ".csv"), errors)
     if len(set(labels.tolist())) < 2:
-        raise ValueError(f"{str(options.folder)!r} must hold at least two classes that can be read, got {sorted(set(labels))}")
+        raise ValueError(
+            f"{str(options.folder)!r} must hold at least two classes that can be read, got {sorted(set(labels))}"
+        )
     # What is kept here lets a command that was stopped go on; the names say what it belongs to.
     parts = out.with_name(f"{out.name}.parts")
     content = content_hash(kept, labels)
@@ -76,7 +99,12 @@ def run(options: argparse.Namespace) -> int:
     features = _features(model, kept, parts)
     if not options.quiet:
         print(f"{len(kept)} clouds of {len(set(labels.tolist()))} classes, variant {options.variant}")
-    report: dict[str, Any] = {"settings": settings, "reading": reading, "clouds": len(kept), "content": content}
+    report: dict[str, Any] = {
+        "settings": settings,
+        "reading": reading,
+        "clouds": len(kept),
+        "content": content,
+    }
     if options.folds:
         report["cross_validation"] = _validate(settings, features, kept, labels, options, start)
         _write_report(out, report, options.quiet)
@@ -87,7 +115,10 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet:
         print(f"model -> {out}")
     if errors:
-        print(f"heatfield train: {len(errors)} of {len(files)} files could not be used, see {beside}", file=sys.stderr)
+        print(
+            f"heatfield train: {len(errors)} of {len(files)} files could not be used, see {beside}",
+            file=sys.stderr,
+        )
     return 1 if errors else 0
 
 
@@ -109,7 +140,11 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
         "device": options.device,
         "n_jobs": options.jobs,
     }
-    return {**settings, "progress": False} if options.quiet and options.variant in ("full", "dgcnn") else settings
+    return (
+        {**settings, "progress": False}
+        if options.quiet and options.variant in ("full", "dgcnn")
+        else settings
+    )
 
 
 def _features(model: Any, clouds: list[Array], parts: Path) -> Any:

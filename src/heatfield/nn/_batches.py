@@ -39,7 +39,13 @@ class Scaling:
         mean = total / count
         spread = np.sqrt(np.maximum(0.0, squares / count - mean**2)) * table.unit
         ends = [np.abs(table.shift + table.unit * end) for end in (low, high)]
-        return cls._of(table.shift + table.unit * mean, spread, np.maximum(*ends), table.recipe.magnitudes()[0], tolerance)
+        return cls._of(
+            table.shift + table.unit * mean,
+            spread,
+            np.maximum(*ends),
+            table.recipe.magnitudes()[0],
+            tolerance,
+        )
 
     @classmethod
     def of_whole(cls, table: PointTable, tolerance: float) -> Scaling:

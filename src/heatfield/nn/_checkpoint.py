@@ -61,7 +61,9 @@ def read_checkpoint(
             facts = json.loads(metadata["facts"])
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, json.JSONDecodeError, KeyError) as error:
-        raise ValueError(f"the checkpoint {str(path)!r} cannot be read ({error}); delete it to start anew") from None
+        raise ValueError(
+            f"the checkpoint {str(path)!r} cannot be read ({error}); delete it to start anew"
+        ) from None
     if facts["fingerprint"] != fingerprint:
         raise ValueError(
             f"the checkpoint {str(path)!r} belongs to other data or settings; "

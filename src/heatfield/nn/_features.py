@@ -28,7 +28,9 @@ def pad_clouds(clouds: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         raise ValueError("clouds is empty: at least one cloud is needed")
     for i, cloud in enumerate(clouds):
         if cloud.ndim != 2 or cloud.shape[1] != clouds[0].shape[-1]:
-            raise ValueError(f"clouds[{i}] must have shape (m, {clouds[0].shape[-1]}), got {tuple(cloud.shape)}")
+            raise ValueError(
+                f"clouds[{i}] must have shape (m, {clouds[0].shape[-1]}), got {tuple(cloud.shape)}"
+            )
     points = nn.utils.rnn.pad_sequence(list(clouds), batch_first=True)
     sizes = torch.tensor([len(cloud) for cloud in clouds], device=points.device)
     return points, torch.arange(points.shape[1], device=points.device) < sizes[:, None]
@@ -171,7 +173,16 @@ class HeatFeatures(nn.Module):
         exact = self.transition == "exact"
         with_spectrum = self.with_spectrum if spectrum is None else spectrum
         found = [
-            _again(local_sums, points, mask, times, first, min(points.shape[1], first + rows), exact, with_spectrum)
+            _again(
+                local_sums,
+                points,
+                mask,
+                times,
+                first,
+                min(points.shape[1], first + rows),
+                exact,
+                with_spectrum,
+            )
             for first in range(0, points.shape[1], rows)
         ]
         u, d, tau, lambdas = (

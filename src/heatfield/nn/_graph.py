@@ -49,7 +49,9 @@ def nearest(values: Tensor, starts: Tensor, k: int, *, exact: bool) -> Tensor:
         distances = torch.cdist(padded, padded, compute_mode="donot_use_mm_for_euclid_dist")
     else:
         norms = padded.square().sum(dim=2)
-        distances = torch.baddbmm(norms[:, None, :] + norms[:, :, None], padded, padded.transpose(1, 2), alpha=-2.0)
+        distances = torch.baddbmm(
+            norms[:, None, :] + norms[:, :, None], padded, padded.transpose(1, 2), alpha=-2.0
+        )
     if values.device.type == "cpu" and values.dtype == torch.float32:
         out = torch.empty((values.shape[0], k), dtype=torch.int64)
         _smallest(distances.numpy(), starts.numpy(), k, out.numpy())

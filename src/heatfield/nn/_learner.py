@@ -26,7 +26,12 @@ from ._training import Training, all_logits, train
 RECIPES: dict[str, Training] = {
     "full": Training(),
     "dgcnn": Training(
-        optimizer="sgd", learning_rate=0.1, final_rate=1e-3, weight_decay=1e-4, label_smoothing=0.2, augment=True
+        optimizer="sgd",
+        learning_rate=0.1,
+        final_rate=1e-3,
+        weight_decay=1e-4,
+        label_smoothing=0.2,
+        augment=True,
     ),
 }
 
@@ -47,7 +52,12 @@ class Learner:
     """A network with the scaling of its inputs: all that is needed to classify a table of point features."""
 
     def __init__(
-        self, kind: str, recipe: PointRecipe, n_classes: int, network: Mapping[str, Any] | None, device: torch.device
+        self,
+        kind: str,
+        recipe: PointRecipe,
+        n_classes: int,
+        network: Mapping[str, Any] | None,
+        device: torch.device,
     ) -> None:
         self.kind, self.recipe, self.n_classes = kind, recipe, n_classes
         self.options = dict(network or {})
@@ -55,7 +65,8 @@ class Learner:
         self.points = self.whole = Scaling(np.empty(0), np.empty(0), np.empty(0, bool))
         self.history: list[dict[str, float]] = []
         try:
-            self.network = self._build().to(device)
+            with torch.random.fork_rng([]):  # first weights are drawn, but not from the caller's numbers
+                self.network = self._build().to(device)
         except TypeError as error:
             raise ValueError(f"network={network!r}: {error}") from None
 
@@ -66,7 +77,11 @@ class Learner:
         return HFSDGCNN(width, self.recipe.n_dims, self.n_classes, **self.options)
 
     def fit(
-        self, table: PointTable, labels: NDArray[np.int64], held_out: NDArray[np.bool_] | None, options: Training
+        self,
+        table: PointTable,
+        labels: NDArray[np.int64],
+        held_out: NDArray[np.bool_] | None,
+        options: Training,
     ) -> None:
         """Train anew, or go on from the checkpoint in the options."""
         kept = table if held_out is None else table.take(~held_out)
@@ -111,7 +126,9 @@ class Learner:
     def _packed(self, table: PointTable) -> Packed:
         return Packed(table, self.points, self.whole, self.device)
 
-    def _forward(self, network: nn.Module, inputs: tuple[Tensor, ...], rng: np.random.Generator | None) -> Tensor:
+    def _forward(
+        self, network: nn.Module, inputs: tuple[Tensor, ...], rng: np.random.Generator | None
+    ) -> Tensor:
         rows, whole, coordinates, starts = inputs
         if self.kind == "full":
             return network(rows, whole, starts)
@@ -124,7 +141,9 @@ class Learner:
     ) -> str:
         """A hash of the data and of every setting that the weights depend on."""
         settings = asdict(replace(options, checkpoint=None, progress=None))
-        text = json.dumps([self.kind, asdict(self.recipe), self.n_classes, self.options, settings], sort_keys=True)
+        text = json.dumps(
+            [self.kind, asdict(self.recipe), self.n_classes, self.options, settings], sort_keys=True
+        )
         digest = hashlib.sha256(text.encode())
         for part in (table.starts, table.whole, table.rows[::97], labels, held_out):
             digest.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())
@@ -147,7 +166,9 @@ class Learner:
         found = {k: torch.from_numpy(np.array(v)) for k, v in tensors.items()}
         odd = sorted(set(wanted) ^ set(found))
         if odd:
-            raise ValueError(f"it does not hold the tensors of this network: {odd[0]!r} and {len(odd) - 1} others differ")
+            raise ValueError(
+                f"it does not hold the tensors of this network: {odd[0]!r} and {len(odd) - 1} others differ"
+            )
         for name, (shape, kind) in wanted.items():
             if tuple(found[name].shape) != shape or found[name].dtype != kind:
                 raise ValueError(
@@ -178,5 +199,7 @@ def augmented(coordinates: Tensor, starts: Tensor, rng: np.random.Generator) -> 
     move = rng.uniform(-0.1, 0.1, (count, n))
     jitter = np.clip(0.01 * rng.standard_normal(coordinates.shape), -0.05, 0.05)
     owner = torch.from_numpy(np.repeat(np.arange(count), sizes)).to(coordinates.device)
-    turns, moves, noise = (torch.from_numpy(x.astype(np.float32)).to(coordinates.device) for x in (turn, move, jitter))
+    turns, moves, noise = (
+        torch.from_numpy(x.astype(np.float32)).to(coordinates.device) for x in (turn, move, jitter)
+    )
     return torch.einsum("pn,pkn->pk", coordinates, turns[owner]) + moves[owner] + noise

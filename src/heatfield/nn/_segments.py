@@ -59,7 +59,9 @@ class _MeanAndMax(torch.autograd.Function):
         shape = (len(starts) - 1, rows.shape[1])
         mean, most = rows.new_empty(shape), rows.new_empty(shape)
         at = torch.empty(shape, dtype=torch.int32)
-        _mean_and_max(rows.detach().contiguous().numpy(), starts.numpy(), mean.numpy(), most.numpy(), at.numpy())
+        _mean_and_max(
+            rows.detach().contiguous().numpy(), starts.numpy(), mean.numpy(), most.numpy(), at.numpy()
+        )
         ctx.save_for_backward(at, starts)
         ctx.rows = rows.shape
         return mean, most

@@ -170,12 +170,19 @@ class _Line:
     def show(self, epoch: int, entry: dict[str, float], left: float) -> None:
         if not self.on:
             return
-        text = f"epoch {epoch}/{self.epochs}  loss {entry['loss']:.4f}  accuracy {100 * entry['accuracy']:.1f} %"
+        text = (
+            f"epoch {epoch}/{self.epochs}  loss {entry['loss']:.4f}  accuracy {100 * entry['accuracy']:.1f} %"
+        )
         if "validation_accuracy" in entry:
             text += f"  validation {100 * entry['validation_accuracy']:.1f} %"
         minutes, seconds = divmod(round(left), 60)
         text += f"  {entry['seconds']:.2f} s an epoch, {minutes} min {seconds:02d} s left"
-        print(f"\r{text}\033[K" if self.terminal else text, end="" if self.terminal else "\n", file=sys.stderr, flush=True)
+        print(
+            f"\r{text}\033[K" if self.terminal else text,
+            end="" if self.terminal else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def end(self) -> None:
         if self.on and self.terminal:
