@@ -75,7 +75,7 @@ for _name in SETS:
         ROWS[_name] = {"desc": DESC, "full": {**FULL, "epochs": 30, "train_points": 128}}
 
 
-def splits(labels: np.ndarray, share: float | None, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def splits(labels: np.ndarray, share: float | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Stratified random splits, or five stratified folds; the same for every row."""
     if share is None:
         yield from StratifiedKFold(5, shuffle=True, random_state=0).split(labels, labels)
@@ -160,7 +160,7 @@ def main() -> None:
 
 def run_row(comparison: Comparison, row: str, settings: dict, options: argparse.Namespace) -> None:
     """All splits of a row, those done before left as they are."""
-    for index, (train, test) in enumerate(splits(comparison.labels, comparison.share, options.splits)):
+    for index, (train, test) in enumerate(splits(comparison.labels, comparison.share)):
         found = json.loads(options.out.read_text()) if options.out.exists() else {"results": {}}
         entry = found["results"].setdefault(comparison.name, {}).setdefault(row, {})
         if entry.get("settings") != settings:

@@ -65,11 +65,13 @@ import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
 import numpy as np, heatfield as hf
 from estimator_checks import some_clouds
 clouds, _ = some_clouds(24)
-for variant in {[v for v, _ in KINDS if v not in SMALL]!r}:
-    np.save({str(tmp_path)!r} + "/" + variant + ".npy", hf.HFSClassifier.load({str(tmp_path)!r} + "/" + variant).predict_proba(clouds))
+def predict(variants):
+    for variant in variants:
+        model = hf.HFSClassifier.load({str(tmp_path)!r} + "/" + variant)
+        np.save({str(tmp_path)!r} + "/" + variant + ".npy", model.predict_proba(clouds))
+predict({[v for v, _ in KINDS if v not in SMALL]!r})
 assert "torch" not in sys.modules  # closed-form models need no torch
-for variant in {list(SMALL)!r}:
-    np.save({str(tmp_path)!r} + "/" + variant + ".npy", hf.HFSClassifier.load({str(tmp_path)!r} + "/" + variant).predict_proba(clouds))
+predict({list(SMALL)!r})
 """
     environment = {**os.environ, "PYTHONPATH": str(Path(hf.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
@@ -205,7 +207,7 @@ def test_other_versions_are_refused(saved, tmp_path, monkeypatch):
     ):
         hf.HFSClassifier.load(folder)
     monkeypatch.setattr(_model_folder, "_VERSION", 2)
-    with pytest.raises(ValueError, match="has the format version 1, this library .* reads version 2"):
+    with pytest.raises(ValueError, match=r"has the format version 1, this library .* reads version 2"):
         hf.HFSClassifier.load(folder)
 
 

@@ -54,7 +54,8 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         paper, where training stops when the loss no longer falls. With a learned variant
         all of them, 250 if not given.
     random_state : int, optional
-        Seed of the network, its batches and of the inner folds. On one thread the result is the same to the bit.
+        Seed of the network, its batches and the inner folds. On one thread the result is the same
+        to the bit.
     inner_folds : int
         Folds of head="auto"; fewer where a class has fewer clouds.
     n_scales, c_min, c_max, transition, blocks, method, dtype, n_jobs :
@@ -64,8 +65,8 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
     network : dict, optional
         Parts of the network that shall differ, by the names of `heatfield.nn.HFSFull` or `HFSDGCNN`.
     batch_size, learning_rate, weight_decay, label_smoothing : optional
-        Of the training. Default of "full": 32, 1e-3 (Adam, a cosine to 0), 0, 0; of "dgcnn": 32, 0.1 (SGD with
-        momentum 0.9, a cosine to 1e-3), 1e-4, 0.2. Smoothing is the share of all wrong classes together.
+        Of the training. Default of "full": 32, 1e-3 (Adam, a cosine to 0), 0, 0; of "dgcnn": 32, 0.1 (SGD
+        with momentum 0.9, a cosine to 1e-3), 1e-4, 0.2. Smoothing is the share of all wrong classes together.
     class_weight : "balanced" or dict, optional
         Weight of each class in the loss.
     validation : float, optional
@@ -170,7 +171,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         self.descriptor_ = self._descriptor()
         return self._remember(checked)._fit_readout(self.descriptor_.fit_transform(checked), y)
 
-    def fit_features(self, features: Array | PointTable, y: Sequence[Any], *, n_dims: int) -> HFSClassifier:
+    def fit_features(self, features: Any, y: Sequence[Any], *, n_dims: int) -> HFSClassifier:
         """Learn from features that were computed before, with the same settings.
 
         Spares computing them again for every split of a comparison: descriptors by
@@ -196,7 +197,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         return self._fit_readout(features, y)
 
     def point_table(self, clouds: Sequence[ArrayLike], *, cache: str | Path | None = None) -> PointTable:
-        """Features of all points of the clouds, as a learned variant needs them; ``table.take`` chooses clouds."""
+        """Features of all points, as a learned variant needs them; its method ``take`` chooses clouds."""
         from ._point_table import point_table
 
         checked = as_clouds(clouds)

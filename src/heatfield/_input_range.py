@@ -45,7 +45,8 @@ class InputRange:
         odd = self.unlike(clouds)
         if odd:
             warnings.warn(
-                f"{len(odd)} of {len(clouds)} clouds are unlike the training set: clouds[{odd[0][0]}] {odd[0][1]}",
+                f"{len(odd)} of {len(clouds)} clouds are unlike the training set: "
+                f"clouds[{odd[0][0]}] {odd[0][1]}",
                 HeatFieldWarning,
                 stacklevel=4,
             )

@@ -17,8 +17,8 @@ _ARRAYS = {
     "annealedmlp": (),
     "lineardiscriminantanalysis": ("coef_", "intercept_", "priors_", "means_"),
     "svc": (
-        "support_", "support_vectors_", "_n_support", "dual_coef_", "_dual_coef_", "intercept_", "_intercept_",
-        "_probA", "_probB", "class_weight_", "_num_iter", "n_iter_",
+        "support_", "support_vectors_", "_n_support", "dual_coef_", "_dual_coef_", "intercept_",
+        "_intercept_", "_probA", "_probB", "class_weight_", "_num_iter", "n_iter_",
     ),
 }  # fmt: skip
 _LISTS = {"annealedmlp": ("coefs_", "intercepts_")}
@@ -48,7 +48,7 @@ def pack(readout: Pipeline) -> tuple[dict[str, Any], dict[str, NDArray]]:
 def unpack(
     readout: Pipeline, values: Mapping[str, Any], tensors: Mapping[str, NDArray], classes: NDArray, width: int
 ) -> Pipeline:
-    """Fill an unfitted read-out of the same kind; a ValueError where a part is missing or has a wrong shape."""
+    """Fill an unfitted read-out of the same kind; a ValueError where a part is missing or misshapen."""
     try:
         for step, model in readout.named_steps.items():
             mine = dict(values[step])
@@ -74,8 +74,9 @@ def unpack(
 def _check_shapes(step: str, model: Any, classes: int, width: int) -> None:
     """Shapes that fit together: what is handed to compiled code must not reach beyond its arrays."""
     outputs = 1 if classes == 2 else classes
+    wanted: dict[str, tuple[int, ...]] = {}
     if step in ("gapimputer", "roundoffscaler"):
-        wanted = {name: (width,) for name in _ARRAYS[step]}
+        wanted = dict.fromkeys(_ARRAYS[step], (width,))
     elif step == "lineardiscriminantanalysis":
         wanted = {"coef_": (outputs, width), "intercept_": (outputs,), "means_": (classes, width)}
     elif step == "svc":
@@ -91,7 +92,7 @@ def _check_shapes(step: str, model: Any, classes: int, width: int) -> None:
         if {*types.values()} != {np.dtype(np.float64)} or model._n_support.dtype != np.int32:
             raise ValueError("the saved support vectors have a wrong type")
     else:
-        wanted, before = {}, width
+        before = width
         for i, (weights, bias) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
             after = weights.shape[-1]
             if weights.shape != (before, after) or bias.shape != (after,):

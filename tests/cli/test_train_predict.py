@@ -124,12 +124,16 @@ def test_clouds_unlike_the_training_are_noted(folder, tmp_path, capsys):
         (["train", "{t}/none", "-o", "{t}/m"], "root must be a folder"),
         (["train", "{t}", "-o", "{t}/no/m"], "no such folder"),
         (["train", "{t}/in/ball", "-o", "{t}/m"], "holds no folders with point files"),
-        (["train", "{t}/in", "-o", "{t}/m", "--variant", "desc", "--train-points", "5"], "train_points=5 is an option of variant='full'"),
+        (
+            ["train", "{t}/in", "-o", "{t}/m", "--variant", "desc", "--train-points", "5"],
+            "train_points=5 is an option of variant='full'",
+        ),
         (["predict", "{t}/none", "{t}/in", "-o", "{t}/p.csv"], "there is no model at"),
         (["predict", "{t}/in", "{t}/in", "-o", "{t}/p.csv"], "it has no model.json"),
         (["predict", "{t}/in", "{t}/in", "-o", "{t}/p.txt"], "--out must end in .csv"),
     ],
 )  # fmt: skip
-def test_wrong_words(folder, tmp_path, words, message, capsys):
+@pytest.mark.usefixtures("folder")
+def test_wrong_words(tmp_path, words, message, capsys):
     assert main([word.format(t=tmp_path) for word in words]) == 2
     assert message in capsys.readouterr().err

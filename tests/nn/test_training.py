@@ -170,7 +170,7 @@ def test_checkpoint_of_other_data_or_settings_is_refused(tmp_path):
         with pytest.raises(ValueError, match="belongs to other data or settings; delete it to start anew"):
             model.fit(data, labels)
     place.write_bytes(place.read_bytes()[:-10])
-    with pytest.raises(ValueError, match="cannot be read .* delete it to start anew"):
+    with pytest.raises(ValueError, match=r"cannot be read .* delete it to start anew"):
         classifier(checkpoint=place).fit(clouds, labels)
 
 
@@ -324,7 +324,7 @@ def test_batches_are_standardised_and_packed():
     some, _, near, begins = data.batch(np.array([5, 2]))
     assert torch.equal(some[: begins[1]], rows[starts[5] : starts[6]])
     assert torch.equal(near[begins[1] :], coordinates[starts[2] : starts[3]])
-    assert [p.tolist() for p in data.pieces(most=60)][0] == [0, 1]
+    assert next(p.tolist() for p in data.pieces(most=60)) == [0, 1]
     assert np.concatenate(list(data.pieces(most=1))).tolist() == list(range(8))
 
 

@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0: trained on all files. 1: trained, but some files could not be read, see MODEL.errors.csv. 2: not trained."""
+    """0: trained on all files. 1: some could not be read, see MODEL.errors.csv. 2: not trained."""
     import numpy as np
 
     from .._classifier import HFSClassifier
@@ -88,7 +88,8 @@ def run(options: argparse.Namespace) -> int:
     beside = write_errors(out.with_name(out.name + ".csv"), errors)
     if len(set(labels.tolist())) < 2:
         raise ValueError(
-            f"{str(options.folder)!r} must hold at least two classes that can be read, got {sorted(set(labels))}"
+            f"{str(options.folder)!r} must hold at least two classes that can be read, "
+            f"got {sorted(set(labels.tolist()))}"
         )
     # What is kept here lets a command that was stopped go on; the names say what it belongs to.
     parts = out.with_name(f"{out.name}.parts")

@@ -13,4 +13,4 @@ from ._features import HeatFeatures, pad_clouds
 from ._full import HFSFull
 from ._transform import ClosedFormFeatures
 
-__all__ = ["ClosedFormFeatures", "HFSDGCNN", "HFSFull", "HeatFeatures", "pad_clouds"]
+__all__ = ["HFSDGCNN", "ClosedFormFeatures", "HFSFull", "HeatFeatures", "pad_clouds"]

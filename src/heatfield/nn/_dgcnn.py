@@ -40,11 +40,11 @@ class EdgeConv(nn.Module):
             with torch.no_grad():
                 count = near.numel()
                 unbiased = variance * (count / max(1, count - 1))
-                norm.running_mean.lerp_(mean, norm.momentum)  # type: ignore[union-attr, arg-type, operator]
-                norm.running_var.lerp_(unbiased, norm.momentum)  # type: ignore[union-attr, arg-type, operator]
-                norm.num_batches_tracked += 1  # type: ignore[operator]
+                norm.running_mean.lerp_(mean, norm.momentum)
+                norm.running_var.lerp_(unbiased, norm.momentum)
+                norm.num_batches_tracked += 1
         else:
-            mean, variance = norm.running_mean, norm.running_var  # type: ignore[assignment]
+            mean, variance = norm.running_mean, norm.running_var
         top = torch.where(norm.weight >= 0.0, most, least)
         scaled = (top - mean) * (norm.weight / torch.sqrt(variance + norm.eps)) + norm.bias
         return nn.functional.leaky_relu(scaled, _SLOPE)

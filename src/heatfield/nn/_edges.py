@@ -87,8 +87,7 @@ class _PooledEdges(torch.autograd.Function):
         most, least = torch.empty_like(a), torch.empty_like(a)
         at = torch.zeros((2, *a.shape), dtype=torch.int32)
         sums = np.zeros((2, a.shape[1]))
-        tables = (x.detach().numpy() for x in (a, b, near, most, least, at[0], at[1]))
-        _pool_edges(*tables, sums)
+        _pool_edges(*_arrays(a, b, near, most, least, at[0], at[1], torch.from_numpy(sums)))
         mean, mean_square = torch.from_numpy(sums / near.numel()).unbind(0)
         variance = (mean_square - mean.square()).clamp(min=0.0)
         ctx.save_for_backward(a, b, near, at, mean)
@@ -97,14 +96,16 @@ class _PooledEdges(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *given: Tensor) -> tuple[Tensor, Tensor, None]:
         a, b, near, at, mean = ctx.saved_tensors
-        give_most, give_least = (g.contiguous().numpy() for g in given[:2])
         slope = 2.0 * given[3].double() / near.numel()
         constant = given[2].double() / near.numel() - slope * mean
         out_a, out_b = torch.zeros_like(a), torch.zeros_like(b)
-        tables = (x.numpy() for x in (a, b, near, at[0], at[1]))
-        factors = (x.float().numpy() for x in (constant, slope))
-        _edges_back(*tables, give_most, give_least, *factors, out_a.numpy(), out_b.numpy())
+        factors = (constant.float(), slope.float())
+        _edges_back(*_arrays(a, b, near, at[0], at[1], *given[:2], *factors, out_a, out_b))
         return out_a, out_b, None
+
+
+def _arrays(*tensors: Tensor) -> Any:
+    return [tensor.detach().contiguous().numpy() for tensor in tensors]
 
 
 def pooled_edges(a: Tensor, b: Tensor, near: Tensor) -> tuple[Tensor, ...]:

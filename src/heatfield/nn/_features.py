@@ -96,7 +96,8 @@ class HeatFeatures(nn.Module):
 
     def extra_repr(self) -> str:
         """The settings, as torch prints them."""
-        return f"n_scales={self.n_scales}, c_min={self.c_min}, c_max={self.c_max}, transition={self.transition!r}"
+        schedule = f"n_scales={self.n_scales}, c_min={self.c_min}, c_max={self.c_max}"
+        return f"{schedule}, transition={self.transition!r}"
 
     def forward(
         self, points: Tensor | Sequence[Tensor], mask: Tensor | None = None, scales: Tensor | None = None
@@ -191,7 +192,7 @@ class HeatFeatures(nn.Module):
         return u, d, tau if exact else transition_by_difference(d, times), lambdas, times, defined
 
     def _rows(self, points: Tensor) -> int:
-        """How many rows fit: per pair the differences, D2, and per scale about six tables in the backward pass."""
+        """How many rows fit: differences and D2 of a pair, and what each scale keeps to go back."""
         batch, m, n = points.shape
         row = batch * m * points.element_size() * (n + 1 + self.n_scales * (6 + 2 * n))
         return max(1, self.memory // max(1, row))

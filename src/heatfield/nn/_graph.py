@@ -14,7 +14,7 @@ from ._segments import owners
 
 @compiled()
 def _smallest(distances: Any, starts: Any, k: int, out: Any) -> None:
-    """The k nearest of every point, nearest first, as rows of the packed table; itself where there are fewer."""
+    """The k nearest of every point, nearest first, as rows of the packed table; itself where too few."""
     best = np.empty(k, np.float32)
     for b in range(starts.shape[0] - 1):
         first, size = starts[b], starts[b + 1] - starts[b]

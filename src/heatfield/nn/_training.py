@@ -160,7 +160,7 @@ def _validate(
 
 
 class _Line:
-    """One line that says how far the training is; on a terminal it is overwritten, elsewhere a line an epoch."""
+    """How far the training is: on a terminal one line that is overwritten, elsewhere a line an epoch."""
 
     def __init__(self, options: Training) -> None:
         self.terminal = sys.stderr.isatty()
