@@ -2,10 +2,10 @@
 
     python benchmarks/epochs.py       # writes benchmarks/results/epochs.json
 
-All train HFS-full with the same batches from features that are in memory. "loop" joins the clouds of a batch
-and pools them one by one in Python; "padded" fills them up to the largest and masks, as a torch DataLoader with
-a collate function does; "a quarter" is packed with a quarter of the points of each cloud, drawn anew. They take
-turns; the best epoch of each counts.
+All train HFS-full with the same batches from features that are in memory. "loop" joins the clouds of a
+batch and pools them one by one in Python; "padded" fills them up to the largest and masks, as a torch
+DataLoader with a collate function does; "a quarter" is packed with a quarter of the points of each cloud,
+drawn anew. They take turns; the best epoch of each counts.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ PAPER = {
     "disks_annuli pairs": {"full": 99.8, "desc": 92.1},
 }
 DESC, SIMPLE = {"variant": "desc"}, {"variant": "simple"}
-ORBITS = {"epochs": 40, "train_points": 256}
+ORBITS = {"epochs": 30, "train_points": 256, "whole_epochs": 6}
 ROWS: dict[str, dict[str, dict]] = {
     # One step after the other, from the paper's features to ours.
     "orbit5k": {
@@ -59,20 +59,25 @@ ROWS: dict[str, dict[str, dict]] = {
         "full, log u": {**FULL, **ORBITS, "blocks": LOG},
         "full, log u, exact tau": {**FULL, **ORBITS, "blocks": LOG, "transition": "exact"},
         "full, beyond": {**BEYOND, **ORBITS},
+        "full, beyond, 256 points": {**BEYOND, "epochs": 40, "train_points": 256},
         "full, beyond, smoothing": {**BEYOND, **ORBITS, "label_smoothing": 0.1},
         "full, beyond, std": {**BEYOND, **ORBITS, "network": {"pooling": ["mean", "max", "std"]}},
         "full, beyond, attention": {**BEYOND, **ORBITS, "network": {"pooling": ["mean", "max", "attention"]}},
         "full, beyond, 16 scales": {**BEYOND, **ORBITS, "n_scales": 16},
     },
     "cath15": {"desc": DESC, "full": {**FULL, "epochs": 40}, "full, beyond": {**BEYOND, "epochs": 40}},
-    "processes": {"simple": SIMPLE, "desc": DESC, "full": {**FULL, "epochs": 20, "train_points": 64}},
+    "processes": {
+        "simple": SIMPLE,
+        "desc": DESC,
+        "full": {**FULL, "epochs": 20, "train_points": 64, "whole_epochs": 4},
+    },
 }
 for _name in ("neurons4", "trees8"):
     _training = {"epochs": 40, "train_points": 256}
     ROWS[_name] = {"desc": DESC, "full": {**FULL, **_training}, "full, beyond": {**BEYOND, **_training}}
 for _name in SETS:
     if _name.startswith("disks"):
-        ROWS[_name] = {"desc": DESC, "full": {**FULL, "epochs": 30, "train_points": 128}}
+        ROWS[_name] = {"desc": DESC, "full": {**FULL, "epochs": 20, "train_points": 128, "whole_epochs": 2}}
 
 
 def splits(labels: np.ndarray, share: float | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -64,7 +64,7 @@ def main() -> None:
     options = parser.parse_args()
 
     start = solid_ball(options.points)
-    figure = plt.figure(figsize=(9.0, 3.1), layout="constrained")
+    figure = plt.figure(figsize=(9.0, 3.4), layout="constrained")
     found = [("a solid ball", start)]
     for target, name in ((2.0, "asked for 2: a shell"), (1.0, "asked for 1: filaments")):
         points, course = arrange(start, target, options.steps)

@@ -76,6 +76,9 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
     train_points : int, optional
         In training, draw so many points of each cloud anew for every epoch. The features still come from
         all points, and prediction uses all. A quarter of the points takes a quarter of the time.
+    whole_epochs : int, optional
+        The last so many epochs take all points all the same: a maximum over few points is smaller than
+        one over all, and the network had better know it.
     checkpoint : path-like, optional
         A file that is written after every epoch. Where it exists, training goes on from it and ends with
         the same weights as if it had not been stopped.
@@ -128,6 +131,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         validation: float | None = None,
         patience: int | None = None,
         train_points: int | None = None,
+        whole_epochs: int | None = None,
         checkpoint: str | Path | None = None,
         cache: str | Path | None = None,
         device: str = "auto",
@@ -155,6 +159,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         self.validation = validation
         self.patience = patience
         self.train_points = train_points
+        self.whole_epochs = whole_epochs
         self.checkpoint = checkpoint
         self.cache = cache
         self.device = device

@@ -21,7 +21,7 @@ LEARNED = ("full", "dgcnn")
 # Options of the network and of its training: of no use, and refused, with the other variants.
 OPTIONS = (
     "network", "batch_size", "learning_rate", "weight_decay", "label_smoothing", "class_weight", "validation",
-    "patience", "train_points", "checkpoint", "cache", "progress",
+    "patience", "train_points", "whole_epochs", "checkpoint", "cache", "progress",
 )  # fmt: skip
 
 
@@ -86,9 +86,13 @@ def training(model: Any, labels: NDArray, classes: NDArray) -> Training:
                     f"{name} must be a number from 0" + (" to 1" if high == 1.0 else "") + f", got {value!r}"
                 )
             asked[name] = float(value)
-    for name in ("train_points", "patience"):
+    for name in ("train_points", "whole_epochs", "patience"):
         if getattr(model, name) is not None:
             asked[name] = check_count(getattr(model, name), name, 1)
+    if "whole_epochs" in asked and "train_points" not in asked:
+        raise ValueError(
+            f"whole_epochs={model.whole_epochs!r} needs train_points: without, all epochs are whole"
+        )
     if "patience" in asked and not model.validation:
         raise ValueError(
             f"patience={model.patience!r} needs validation, a share of the clouds to watch, such as 0.1"

@@ -209,6 +209,12 @@ def test_class_weights_and_smoothing_enter_the_loss():
     assert balanced.class_weight == pytest.approx((4 / 6, 2.0))
 
 
+def test_whole_epochs_come_last():
+    options = Training(epochs=5, train_points=7, whole_epochs=2)
+    assert [options.points(epoch) for epoch in range(5)] == [7, 7, 7, None, None]
+    assert Training(epochs=5, train_points=7).points(4) == 7
+
+
 def test_cosine_schedule():
     options = Training(epochs=10, learning_rate=1.0, final_rate=0.1)
     rates = [options.rate(epoch) for epoch in range(11)]
@@ -244,6 +250,7 @@ def test_the_papers_recipes_are_the_defaults():
         ({"head": "lda"}, "head='lda' is an option of the closed-form variants, got variant='full'"),
         ({"network": {"depth": 3}}, "network={'depth': 3}: "),
         ({"patience": 3}, "patience=3 needs validation"),
+        ({"whole_epochs": 2}, "whole_epochs=2 needs train_points"),
         ({"validation": 1.5}, "validation must be a share between 0 and 1, got 1.5"),
         ({"learning_rate": -1.0}, "learning_rate must be a number from 0, got -1.0"),
         ({"label_smoothing": 1.0}, "label_smoothing must be a number from 0 to 1, got 1.0"),

@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--train-points", type=int, metavar="M", help="draw M points of each cloud in every epoch"
     )
+    parser.add_argument("--whole-epochs", type=int, metavar="E", help="but all points in the last E epochs")
     parser.add_argument("--label-smoothing", type=float, metavar="S", help="share of the wrong classes")
     parser.add_argument(
         "--class-weight", choices=("balanced",), help="rare classes count as much as frequent ones"
@@ -130,6 +131,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
         "epochs": options.epochs,
         "batch_size": options.batch,
         "train_points": options.train_points,
+        "whole_epochs": options.whole_epochs,
         "label_smoothing": options.label_smoothing,
         "class_weight": options.class_weight,
         "validation": options.validation,

@@ -33,6 +33,7 @@ class Training:
     class_weight: tuple[float, ...] | None = None
     patience: int | None = None
     train_points: int | None = None
+    whole_epochs: int = 0  # at the end, with all points
     augment: bool = False
     seed: int | None = None
     checkpoint: Path | None = None
@@ -42,6 +43,10 @@ class Training:
         """The learning rate of an epoch: half a cosine from the first to the final one."""
         share = 0.5 * (1.0 + math.cos(math.pi * epoch / self.epochs))
         return self.final_rate + (self.learning_rate - self.final_rate) * share
+
+    def points(self, epoch: int) -> int | None:
+        """How many points of each cloud an epoch draws; None for all."""
+        return None if epoch >= self.epochs - self.whole_epochs else self.train_points
 
     def make_optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         """Adam, or SGD with momentum 0.9."""
@@ -92,7 +97,8 @@ def train(
         epoch_start = time.perf_counter()
         for group in optimizer.param_groups:
             group["lr"] = options.rate(progress["epoch"])
-        entry = _one_epoch(network, forward, data, target, loss, optimizer, rng, options)
+        points = options.points(progress["epoch"])
+        entry = _one_epoch(network, forward, data, target, loss, optimizer, rng, options, points)
         if held_out is not None:
             entry |= _validate(network, forward, *held_out, loss)
             if progress["best"] is None or entry["validation_loss"] < progress["best"][1]:
@@ -123,6 +129,7 @@ def _one_epoch(
     optimizer: torch.optim.Optimizer,
     rng: np.random.Generator,
     options: Training,
+    points: int | None,
 ) -> dict[str, float]:
     network.train()
     order = rng.permutation(len(target))
@@ -131,7 +138,7 @@ def _one_epoch(
         cuts.pop()
     total, right = 0.0, 0
     for clouds in np.split(order, cuts):
-        inputs = data.batch(clouds, options.train_points, rng)
+        inputs = data.batch(clouds, points, rng)
         wanted = target[torch.from_numpy(clouds).to(data.device)]
         logits = forward(network, inputs, rng if options.augment else None)
         value = loss(logits, wanted)
