@@ -15,6 +15,7 @@ from ._costs import costs
 from ._fast import Places, Wish, dense_seconds, fast_seconds, scale_sums
 from ._moments import Cloud
 from ._plan import Plan
+from ._threads import pieces, run_pieces
 from ._tree import nearest_source
 
 # Up to this many points nothing is planned: the dense path, exact to rounding, is as fast or faster
@@ -22,6 +23,8 @@ from ._tree import nearest_source
 _SMALL = 6_000
 # Above it the dense path is not even priced.
 _LARGE = 200_000
+# Targets read off at a time: their sums and outputs stay in the cache.
+_PIECE = 8_192
 # From here on a measurement of this machine's costs is worth half a second.
 _MEASURE = 50_000
 
@@ -116,17 +119,44 @@ def fast_outputs(cloud: Cloud, targets: Targets, times: Array, unit: Array, wish
             )
             report.t = float(np.median(one_time))
             out.plan.scales.append(report)
-            sums, unit_time = table[:, None, :], t[:, None]
-            # Where a far place sees no heat at all (0 / 0), dimension and spectrum are NaN, and rightly so.
-            with np.errstate(invalid="ignore", divide="ignore"):
-                out.density[targets.rows, a] = equations.density(sums, one_time, n)[:, 0]
-                d = equations.dimension(sums, unit_time)
-                out.dimension[targets.rows, a] = d[:, 0]
-                if out.transition is not None:
-                    out.transition[targets.rows, a] = equations.transition_exact(sums, unit_time, d)[:, 0]
-                if out.spectrum is not None:
-                    out.spectrum[targets.rows, a] = equations.spectrum(sums, unit_time, n)[:, 0]
+            _read_off(table, t, times[:, a], a, n, out, wish.n_threads)
             if wish.half:
+                sums = table[:, None, :]
                 out.energy[a] = equations.energy(sums, one_time, n)[0]
-                out.response[a] = equations.response(sums, unit_time, n)[0]
+                out.response[a] = equations.response(sums, t[:, None], n)[0]
+    for name in ("density", "dimension", "transition", "spectrum"):
+        setattr(out, name, _in_callers_order(getattr(out, name), targets.rows, wish.n_threads))
+    return out
+
+
+def _read_off(table: Array, unit: Array, times: Array, a: int, n: int, out: Outputs, n_threads: int) -> None:
+    """The local outputs of scale ``a`` from its table of sums, in the same order, piece by piece."""
+
+    def work(first: int, last: int) -> None:
+        here = slice(first, last)
+        own = here if unit.shape[0] > 1 else slice(None)
+        sums, unit_time, time = table[here, None, :], unit[own, None], times[own, None]
+        # Where a far place sees no heat at all (0 / 0), dimension and spectrum are NaN, and rightly so.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            out.density[here, a] = equations.density(sums, time, n)[:, 0]
+            d = equations.dimension(sums, unit_time)
+            out.dimension[here, a] = d[:, 0]
+            if out.transition is not None:
+                out.transition[here, a] = equations.transition_exact(sums, unit_time, d)[:, 0]
+            if out.spectrum is not None:
+                out.spectrum[here, a] = equations.spectrum(sums, unit_time, n)[:, 0]
+
+    run_pieces(work, pieces(len(table), _PIECE), n_threads)
+
+
+def _in_callers_order(table: Array | None, rows: np.ndarray, n_threads: int) -> Array | None:
+    """Whole rows move once, at the end: writing each number to its place takes five times as long."""
+    if table is None:
+        return None
+    out = np.empty_like(table)
+
+    def work(first: int, last: int) -> None:
+        out[rows[first:last]] = table[first:last]
+
+    run_pieces(work, pieces(rows.size, _PIECE), n_threads)
     return out
