@@ -38,13 +38,3 @@ def test_spectra_by_class():
     np.testing.assert_allclose(below[1].lines[1].get_ydata(), expected)
     with pytest.raises(ValueError, match=r"compositions must have shape \(N, T, K\) for N = 3 labels"):
         hf.plot.spectra_by_class(shares, ["a"] * 3)
-
-
-def test_confusion_matrix():
-    figure = hf.plot.confusion_matrix([[8, 2], [0, 5]], ["cat", "dog"])
-    (axis,) = figure.axes
-    np.testing.assert_allclose(axis.images[0].get_array(), [[0.8, 0.2], [0.0, 1.0]])
-    assert sorted(text.get_text() for text in axis.texts) == ["2", "5", "8"]
-    assert [tick.get_text() for tick in axis.get_xticklabels()] == ["cat", "dog"]
-    with pytest.raises(ValueError, match=r"matrix must have shape \(K, K\) for K = 3 labels"):
-        hf.plot.confusion_matrix([[1]], ["a", "b", "c"])

@@ -229,7 +229,7 @@ def _write_report(out: Path, report: dict[str, Any], quiet: bool) -> None:
     from ..plot import confusion_matrix
 
     picture = out.with_name(out.name + ".confusion.png")
-    figure = confusion_matrix(found["confusion"], found["classes"])
-    figure.savefig(picture, dpi=120)
+    axes = confusion_matrix(found["confusion"], found["classes"])
+    axes.figure.savefig(picture, dpi=120)
     if not quiet:
         print(f"confusion matrix -> {picture}")

@@ -22,7 +22,14 @@ def confusion_matrix(matrix: ArrayLike, labels: Sequence[Any], ax: Any = None) -
 
     Returns
     -------
-    figure : matplotlib.figure.Figure
+    ax : matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> ax = hf.plot.confusion_matrix([[8, 2], [1, 9]], ["oak", "pine"])
+    >>> [text.get_text() for text in ax.texts]
+    ['8', '2', '1', '9']
     """
     plt = pyplot()
     counts = np.asarray(matrix)
@@ -42,4 +49,4 @@ def confusion_matrix(matrix: ArrayLike, labels: Sequence[Any], ax: Any = None) -
     ax.set_xticks(range(len(names)), names, rotation=45, ha="right")
     ax.set_yticks(range(len(names)), names)
     ax.set(xlabel="predicted", ylabel="true")
-    return ax.figure
+    return ax
