@@ -1,4 +1,4 @@
-"""Screenshots of the page for the guide: a neuron, a tree, a protein, a shape. The data are not part of this repository.
+"""Screenshots of the viewer for docs: a neuron, a tree, a protein and a shape.
 
 python benchmarks/screenshots.py FOLDER     # writes docs/view_*.png; needs Chromium
 
