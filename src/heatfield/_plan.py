@@ -21,7 +21,7 @@ from ._jit import compiled
 from ._tree import estimate_within, points_in
 
 # Blocks of the smallest nodes that are priced.
-LEAF = 8
+LEAF = 16
 # Points of the fine grid that fit into the memory given to one transform (16 bytes each).
 GRID_LIMIT = 1.2e8
 SPLIT, DIRECT, TRANSFORM = 0, 1, 2
@@ -183,14 +183,16 @@ def price_scale(
         if not allowed or best[i] < prices[CALL] or boxes[i, 0, 0] > boxes[i, 1, 0]:
             continue
         p = 0
-        finer = max(least, 2.0 * eps * smallest[i] / largest[i])
-        for turn in range(3):
+        finer = max(least, min(eps, 2.0 * eps * smallest[i] / largest[i]))
+        # Digits for most points; for all that a grid can give; for all.
+        tries = (eps, eps, max(finer, min(eps, LEAST_EPS)), finer)
+        for turn in range(4):
             # First without the halo's points: a bound from below, found without counting.
             if turn == 1:
                 p = estimate_within(
                     around, around_begin, around_size, boxes[i, 0], boxes[i, 1], 4.0 * t * wide, m
                 )
-            chosen = finer if turn == 2 and finer < eps else eps
+            chosen = tries[turn]
             cost = cheap[i] + transform_cost(
                 boxes[i, 0], boxes[i, 1], around[0], t, wide, chosen, p, crowded[i], fields, fourth,
                 in_double, prices,
@@ -199,8 +201,7 @@ def price_scale(
                 break
             if turn == 0:
                 continue
-            if chosen == eps:
-                cost += _lonely(i, size, largest, direct)
+            cost += _lonely(i, size, largest, direct, LONELY * chosen / eps)
             if cost < best[i]:
                 best[i] = cost
                 choice[i] = TRANSFORM
@@ -209,13 +210,13 @@ def price_scale(
 
 
 @compiled()
-def _lonely(node: int, size: Any, weight: Any, direct: Any) -> float:
+def _lonely(node: int, size: Any, weight: Any, direct: Any, share: float) -> float:
     """Seconds for summing directly the points of a node whose sums are too small for its transform."""
     total = 0.0
     i = node
     while i < node + 2 * size[node] - 1:
         if size[i] <= LEAF:
-            if 0.0 < weight[i] < LONELY * weight[node]:
+            if 0.0 < weight[i] < share * weight[node]:
                 total += direct[i]
             i += 2 * size[i] - 1
         else:

@@ -1,0 +1,81 @@
+"""How far the Fourier path is off, in units of its eps times the largest sum.
+
+    python benchmarks/grid_error.py      # writes benchmarks/results/grid_error.json, half a minute
+
+Sums of uniform points, one heavy place, a tight cluster and a lattice in one to three dimensions, at coarse
+and fine scales, beside plain sums. The fast path counts on these factors (docs/fast.md).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+from _machine import machine
+
+from heatfield._dense import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
+from heatfield._fourier import Grid, digits_for, fourier_sums
+
+RESULTS = Path(__file__).parent / "results" / "grid_error.json"
+KINDS = ("uniform", "place", "cluster", "lattice")
+EPS = {"grid": (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9), "finufft": (1e-10, 1e-11, 1e-12, 1e-13)}
+
+
+def make(kind: str, n: int, m: int = 400) -> np.ndarray:
+    """Points (n, m) in the unit cube."""
+    x = np.random.default_rng([n, len(kind)]).random((n, m))
+    if kind == "place":
+        x[:, : 3 * m // 4] = x[:, :1]
+    elif kind == "cluster":
+        x[:, : m // 2] = 0.5 + 0.01 * x[:, : m // 2]
+    elif kind == "lattice":
+        x = np.floor(6.0 * x) / 6.0
+    return x
+
+
+def factors(x: np.ndarray, t: float, eps: float) -> dict[str, float]:
+    """Errors of the sums in their natural units, over eps times the largest sum of w."""
+    n = len(x)
+    r = x[:, None, :] - x[:, :, None]
+    D2 = (r**2).sum(axis=0)
+    w, g = np.exp(-D2 / (4.0 * t)), np.exp(-D2 / (8.0 * t))
+    image = 8.0 * t * (math.log(1.0 / eps) + 4.0)
+    grid = Grid.over(x.min(1), x.max(1), x.min(1), x.max(1), t, digits_for(eps, True), image)
+    sums, _ = fourier_sums(
+        x, x, None, grid, t, eps,
+        spectrum=True, fourth=True, half=True, same=True, dtype=np.dtype(np.float64), n_threads=1,
+    )  # fmt: skip
+    pairs = [(a, b) for a in range(n) for b in range(a, n)]
+    second = np.array([(w * r[a] * r[b]).sum(axis=1) for a, b in pairs])
+    unit = eps * w.sum(axis=1).max()
+    return {
+        "weight": np.abs(sums[:, WEIGHT] - w.sum(axis=1)).max() / unit,
+        "first": np.abs(sums[:, FIRST : FIRST + n].T - (w * r).sum(axis=2)).max()
+        / (unit * math.sqrt(2.0 * t)),
+        "second": np.abs(sums[:, FIRST + n :].T - second).max() / (unit * 2.0 * t),
+        "square": np.abs(sums[:, SQUARE] - (w * D2).sum(axis=1)).max() / (unit * 2.0 * t),
+        "fourth": np.abs(sums[:, FOURTH] - (w * D2**2).sum(axis=1)).max() / (unit * 8.0 * t * t),
+        "energy": abs(sums[0, HALF_WEIGHT] / g.sum() - 1.0) / eps,
+        "response": abs(sums[0, HALF_SQUARE] - (g * D2).sum()) / (eps * g.sum() * 8.0 * t),
+    }
+
+
+def main() -> None:
+    worst: dict[str, dict[str, float]] = {}
+    for way, all_eps in EPS.items():
+        for n in (1, 2, 3):
+            for kind in KINDS:
+                for t in (0.5, 0.05, 0.01):
+                    for eps in all_eps:
+                        for name, factor in factors(make(kind, n), t, eps).items():
+                            mine = worst.setdefault(way, {})
+                            mine[name] = max(mine.get(name, 0.0), float(factor))
+    for way, found in worst.items():
+        print(way, {name: round(factor, 3) for name, factor in found.items()})
+    RESULTS.write_text(json.dumps({**machine(), "worst": worst}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
