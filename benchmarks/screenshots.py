@@ -1,8 +1,8 @@
-"""Screenshots of the page for the guide: a neuron, a tree, a protein, a shape. The data are not part of this repository.
+"""Screenshots of the page for the guide: a neuron, a tree, a protein, a shape.
 
 python benchmarks/screenshots.py FOLDER     # writes docs/view_*.png; needs Chromium
 
-FOLDER holds neurons4, trees8, cath15 and shapes10.
+FOLDER holds neurons4, trees8, cath15 and shapes10, which are not part of this repository.
 """
 
 from __future__ import annotations
