@@ -1,8 +1,8 @@
-"""Screenshots of the page for the guide: a neuron, a tree, a protein, a shape.
+"""Screenshots of the viewer for docs: a neuron, a tree, a protein and a shape.
 
 python benchmarks/screenshots.py FOLDER     # writes docs/view_*.png; needs Chromium
 
-FOLDER holds neurons4, trees8, cath15 and shapes10, which are not part of this repository.
+FOLDER holds neurons4, trees8, cath15 and shapes10.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write docs/accuracy.md and docs/speed.md from the result files beside this script.
+"""Write docs/accuracy.md, docs/learned.md and docs/speed.md from the result files beside this script.
 
 No figure in these pages is typed by hand: run a benchmark, then this.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+
+from _learned_page import epochs_page, learned_page, stamp
 
 RESULTS = Path(__file__).parent / "results"
 COLUMNS = (
@@ -17,15 +19,6 @@ COLUMNS = (
     "heatfield joint float64",
 )
 DOCS = Path(__file__).parents[1] / "docs"
-
-
-def stamp(result: dict) -> str:
-    """Where and when."""
-    machine = result["machine"]
-    flags = ", ".join(machine.get("vector_flags") or machine.get("flags", []))
-    return (
-        f"{result['date']}, {machine['cpu']}, {machine['cores']} cores ({flags}), Python {machine['python']}"
-    )
 
 
 def accuracy_page(result: dict) -> str:
@@ -138,7 +131,7 @@ def roads_page(result: dict) -> str:
 
 
 def main() -> None:
-    for name, page in (("accuracy", accuracy_page), ("speed", speed_page)):
+    for name, page in (("accuracy", accuracy_page), ("learned", learned_page), ("speed", speed_page)):
         path = RESULTS / f"{name}.json"
         if not path.exists():
             print(f"{path.name} is missing: run the benchmark first")
@@ -146,6 +139,8 @@ def main() -> None:
         text = page(json.loads(path.read_text()))
         if name == "speed" and (RESULTS / "roads.json").exists():
             text += "\n" + roads_page(json.loads((RESULTS / "roads.json").read_text()))
+        if name == "learned" and (RESULTS / "epochs.json").exists():
+            text += "\n" + epochs_page(json.loads((RESULTS / "epochs.json").read_text()))
         (DOCS / f"{name}.md").write_text(text)
         print(f"wrote docs/{name}.md")
 

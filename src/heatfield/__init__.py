@@ -25,13 +25,14 @@ _HOME = {
     "read_points": "io",
     "write_points": "io",
 }
-_MODULES = ("datasets", "io", "plot", "sampling", "view")
+_MODULES = ("datasets", "io", "nn", "plot", "sampling", "view")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 if TYPE_CHECKING:
     from . import datasets as datasets
     from . import io as io
+    from . import nn as nn
     from . import plot as plot
     from . import sampling as sampling
     from . import view as view

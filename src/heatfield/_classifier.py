@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,38 +16,79 @@ from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ._check import Array, as_clouds, check_choice, check_count, check_dtype
+from ._check import Array, as_clouds, check_choice, check_count, check_dtype, check_tol
 from ._descriptor import HFSDescriptor
+from ._input_range import InputRange
+from ._layout import VARIANT_BLOCKS
+from ._learned import LEARNED, held_out, new_learner, point_recipe, refuse_learned_options, training
+from ._outputs import surely_dense
 from ._readout import ROUND_OFF, AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
+
+if TYPE_CHECKING:
+    from ._point_table import PointTable
 
 HEADS = ("mlp", "lda", "svm")
 
 
 class HFSClassifier(ClassifierMixin, BaseEstimator):
-    """Classify point clouds by their heat field descriptors.
+    """Classify point clouds by their heat field signatures.
 
-    Descriptors are computed in closed form, gaps filled from the training set, features
+    Signatures are computed in closed form, gaps filled from the training set, features
     standardised (those constant up to round-off silenced, so that rotating a cloud
-    never changes its class), and read out by a small classifier.
+    never changes its class). The closed-form variants pool them by fixed statistics and read
+    them out by a small classifier; "full" and "dgcnn" learn the pooling (and need torch).
 
     Parameters
     ----------
-    variant : "simple", "desc" or "joint"
-        See `HFSDescriptor`.
+    variant : "simple", "desc", "joint", "full" or "dgcnn"
+        The first three: see `HFSDescriptor`. "full" is the paper's HFS-full, a network over the points
+        pooled by mean and maximum (`heatfield.nn.HFSFull`); "dgcnn" its HFS+DGCNN, DGCNN on coordinates and
+        point features (`heatfield.nn.HFSDGCNN`), which is not invariant under rotation.
     head : "mlp", "lda", "svm" or "auto"
+        Of the closed-form variants.
         The paper's network with hidden layers of 128 and 64, linear discriminants with
         automatic shrinkage, or support vectors with a Gaussian kernel. "auto" tries the
         three by cross-validation on the training set and keeps the best by mean accuracy
         over classes; ``head_`` says which, ``head_scores_`` how well each did.
     epochs : int, optional
         Most passes of the network over the training set; 3000 if not given, as in the
-        paper. Training stops when the loss no longer falls.
+        paper, where training stops when the loss no longer falls. With a learned variant
+        all of them, 250 if not given.
     random_state : int, optional
-        Seed of the network and of the inner folds.
+        Seed of the network, its batches and the inner folds. On one thread the result is the same
+        to the bit.
     inner_folds : int
         Folds of head="auto"; fewer where a class has fewer clouds.
-    n_scales, c_min, c_max, transition, blocks, method, dtype, n_jobs :
-        See `HFSDescriptor`.
+    n_scales, c_min, c_max, transition, blocks, method, tol, dtype, n_jobs :
+        See `HFSDescriptor`. ``blocks`` of the learned variants are "global", "log_global" and "hds" for
+        the cloud, and "density", "log_density", "dimension", "transition", "spectrum" and "gradient" for
+        each point; the default is the paper's (no logarithms, no gradient).
+    network : dict, optional
+        Parts of the network that shall differ, by the names of `heatfield.nn.HFSFull` or `HFSDGCNN`.
+    batch_size, learning_rate, weight_decay, label_smoothing : optional
+        Of the training. Default of "full": 32, 1e-3 (Adam, a cosine to 0), 0, 0; of "dgcnn": 32, 0.1 (SGD
+        with momentum 0.9, a cosine to 1e-3), 1e-4, 0.2. Smoothing is the share of all wrong classes together.
+    class_weight : "balanced" or dict, optional
+        Weight of each class in the loss.
+    validation : float, optional
+        Share of every class that only watches; its loss and accuracy are in ``history_``.
+    patience : int, optional
+        Stop after so many epochs without a better loss there, and keep the best weights.
+    train_points : int, optional
+        In training, draw so many points of each cloud anew for every epoch. The features still come from
+        all points, and prediction uses all. A quarter of the points takes a quarter of the time.
+    whole_epochs : int, optional
+        The last so many epochs take all points all the same: a maximum over few points is smaller than
+        one over all, and the network had better know it.
+    checkpoint : path-like, optional
+        A file that is written after every epoch. Where it exists, training goes on from it and ends with
+        the same weights as if it had not been stopped.
+    cache : path-like, optional
+        A folder that keeps the features of the training clouds.
+    device : str
+        "cpu", "cuda", ...; "auto" is a GPU if there is one.
+    progress : bool, optional
+        A line with loss, accuracy and time left; by default on a terminal.
 
     Attributes
     ----------
@@ -54,6 +96,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
     descriptor_ : the fitted `HFSDescriptor`
     readout_ : the scikit-learn pipeline from descriptors to labels
     head_, head_scores_ : the head in use; with "auto", the accuracy of each candidate
+    learner_, history_ : of a learned variant, the network with its scaling, and loss and accuracy by epoch
 
     Examples
     --------
@@ -78,8 +121,23 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         transition: str | None = None,
         blocks: Sequence[str] | None = None,
         method: str = "auto",
+        tol: float | None = None,
         dtype: str = "float64",
         n_jobs: int | None = 1,
+        network: Mapping[str, Any] | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        weight_decay: float | None = None,
+        label_smoothing: float | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
+        validation: float | None = None,
+        patience: int | None = None,
+        train_points: int | None = None,
+        whole_epochs: int | None = None,
+        checkpoint: str | Path | None = None,
+        cache: str | Path | None = None,
+        device: str = "auto",
+        progress: bool | None = None,
     ) -> None:
         self.variant = variant
         self.head = head
@@ -92,23 +150,52 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         self.transition = transition
         self.blocks = blocks
         self.method = method
+        self.tol = tol
         self.dtype = dtype
         self.n_jobs = n_jobs
+        self.network = network
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.label_smoothing = label_smoothing
+        self.class_weight = class_weight
+        self.validation = validation
+        self.patience = patience
+        self.train_points = train_points
+        self.whole_epochs = whole_epochs
+        self.checkpoint = checkpoint
+        self.cache = cache
+        self.device = device
+        self.progress = progress
 
     def fit(self, clouds: Sequence[ArrayLike], y: Sequence[Any]) -> HFSClassifier:
         """Learn from a list of clouds and their labels."""
         checked = as_clouds(clouds)
         if len(y) != len(checked):
             raise ValueError(f"y has {len(y)} labels for {len(checked)} clouds")
+        self._forget()
+        if self._is_learned():
+            return self._remember(checked)._fit_learned(self.point_table(checked, cache=self.cache), y)
         self.descriptor_ = self._descriptor()
-        return self._fit_readout(self.descriptor_.fit_transform(checked), y)
+        features = self.descriptor_.fit_transform(checked)
+        dense = all(surely_dense(self.method, *cloud.shape) for cloud in checked)
+        return self._remember(checked)._fit_readout(features, y, dense)
 
-    def fit_features(self, features: Array, y: Sequence[Any], *, n_dims: int) -> HFSClassifier:
-        """Learn from descriptors that were computed before, by `HFSDescriptor` with the same settings.
+    def fit_features(self, features: Any, y: Sequence[Any], *, n_dims: int) -> HFSClassifier:
+        """Learn from features that were computed before, with the same settings.
 
-        Spares computing them again for every split of a comparison; ``n_dims`` is the
-        dimension of the points.
+        Spares computing them again for every split of a comparison: descriptors by
+        `HFSDescriptor`, or for a learned variant a table by `point_table`. ``n_dims`` is the dimension
+        of the points.
         """
+        self._forget()
+        if self._is_learned():
+            recipe = point_recipe(self, check_count(n_dims, "n_dims", 1))
+            if getattr(features, "recipe", None) != recipe:
+                raise ValueError(
+                    f"features must be a table by point_table with the settings of variant={self.variant!r}"
+                )
+            return self._fit_learned(features, y)
         self.descriptor_ = self._descriptor()
         self.descriptor_.n_dims_ = check_count(n_dims, "n_dims", 1)
         width = self.descriptor_.layout().width
@@ -117,7 +204,50 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
                 f"features must have shape (N, {width}) for variant={self.variant!r} in {n_dims} dimensions, "
                 f"got {np.shape(features)}"
             )
-        return self._fit_readout(features, y)
+        return self._fit_readout(features, y, self.method != "fast")
+
+    def point_table(self, clouds: Sequence[ArrayLike], *, cache: str | Path | None = None) -> PointTable:
+        """Features of all points, as a learned variant needs them; its method ``take`` chooses clouds."""
+        from ._point_table import point_table
+
+        checked = as_clouds(clouds)
+        learner = getattr(self, "learner_", None)
+        recipe = point_recipe(self, checked[0].shape[1])
+        if learner is not None and learner.recipe.n_dims != recipe.n_dims:
+            raise ValueError(
+                f"clouds[0] has {recipe.n_dims} coordinates a point, "
+                f"but the classifier was fitted on {learner.recipe.n_dims}"
+            )
+        unit = None if learner is None else learner.unit
+        return point_table(checked, recipe, unit=unit, n_jobs=self.n_jobs, cache=cache)
+
+    def _is_learned(self) -> bool:
+        check_choice(self.variant, "variant", (*VARIANT_BLOCKS, *LEARNED))
+        if self.variant not in LEARNED:
+            refuse_learned_options(self)
+        return self.variant in LEARNED
+
+    def _forget(self) -> None:
+        """Nothing of an earlier fit stays, also where the variant has changed."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+
+    def _remember(self, clouds: list[Array]) -> HFSClassifier:
+        self.input_range_ = InputRange.of(clouds)
+        return self
+
+    def _fit_learned(self, table: Any, y: Sequence[Any]) -> HFSClassifier:
+        labels = self._labels(y)
+        if len(labels) != len(table):
+            raise ValueError(f"y has {len(labels)} labels for {len(table)} clouds")
+        classes, positions = np.unique(labels, return_inverse=True)
+        positions = positions.astype(np.int64)
+        options = training(self, positions, classes)
+        watching = held_out(self.validation, positions, self.random_state)
+        learner = new_learner(self, table.recipe, len(classes))
+        learner.fit(table, positions, watching, options)
+        self.learner_, self.history_, self.classes_ = learner, learner.history, classes
+        return self
 
     def _descriptor(self) -> HFSDescriptor:
         return HFSDescriptor(
@@ -128,17 +258,16 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
             transition=self.transition,
             blocks=self.blocks,
             method=self.method,
+            tol=self.tol,
             dtype=self.dtype,
             n_jobs=self.n_jobs,
         )
 
-    def _fit_readout(self, features: Array, y: Sequence[Any]) -> HFSClassifier:
+    def _fit_readout(self, features: Array, y: Sequence[Any], dense: bool) -> HFSClassifier:
         check_choice(self.head, "head", (*HEADS, "auto"))
-        labels = column_or_1d(y, warn=True)
-        check_classification_targets(labels)
-        if len(np.unique(labels)) < 2:
-            raise ValueError(f"y must hold at least two classes, got only {np.unique(labels).tolist()}")
-        candidates = {head: self._pipeline(head) for head in (HEADS if self.head == "auto" else (self.head,))}
+        labels = self._labels(y)
+        heads = HEADS if self.head == "auto" else (self.head,)
+        candidates = {head: self._pipeline(head, dense) for head in heads}
         self.head_scores_: dict[str, float] = {}
         if self.head == "auto":
             folds = self._inner_folds(labels)
@@ -152,10 +281,20 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = self.readout_.classes_
         return self
 
+    @staticmethod
+    def _labels(y: Sequence[Any]) -> np.ndarray:
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        if len(np.unique(labels)) < 2:
+            raise ValueError(f"y must hold at least two classes, got only {np.unique(labels).tolist()}")
+        return labels
+
     def predict(self, clouds: Sequence[ArrayLike]) -> np.ndarray:
         """The label of each cloud."""
-        check_is_fitted(self)
-        return self.readout_.predict(self.descriptor_.transform(clouds))
+        check_is_fitted(self, "classes_")
+        if self.variant in LEARNED:
+            return self.classes_[self.predict_proba(clouds).argmax(axis=1)]
+        return self.readout_.predict(self.descriptor_.transform(self._expected(clouds)))
 
     def predict_proba(self, clouds: Sequence[ArrayLike]) -> Array:
         """Probabilities (N, classes), columns as in ``classes_``.
@@ -163,8 +302,10 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         Support vectors have no probabilities of their own: theirs are the softmax of the
         one-against-rest decision values, ordered like the predictions but not calibrated.
         """
-        check_is_fitted(self)
-        features = self.descriptor_.transform(clouds)
+        check_is_fitted(self, "classes_")
+        if self.variant in LEARNED:
+            return self.learner_.probabilities(self.point_table(self._expected(clouds)))
+        features = self.descriptor_.transform(self._expected(clouds))
         if self.head_ != "svm":
             return self.readout_.predict_proba(features)
         values = self.readout_.decision_function(features)
@@ -172,7 +313,42 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         shifted = np.exp(values - values.max(axis=1, keepdims=True))
         return shifted / shifted.sum(axis=1, keepdims=True)
 
-    def _pipeline(self, head: str) -> Pipeline:
+    def _expected(self, clouds: Sequence[ArrayLike]) -> list[Array]:
+        """The clouds, checked, with a warning where they are unlike those of the training."""
+        checked = as_clouds(clouds)
+        if getattr(self, "input_range_", None) is not None:
+            self.input_range_.warn(checked)
+        return checked
+
+    def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the fitted model to a folder: numbers as safetensors, the rest as JSON.
+
+        ``notes`` is anything that JSON can hold; `load` gives it back as ``notes_``.
+
+        Examples
+        --------
+        >>> import tempfile, heatfield as hf
+        >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=4, n_points=60)
+        >>> model = hf.HFSClassifier("simple", head="lda", n_scales=4).fit(clouds, labels)
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     model.save(f"{place}/orbits")
+        ...     again = hf.HFSClassifier.load(f"{place}/orbits")
+        >>> bool((again.predict_proba(clouds) == model.predict_proba(clouds)).all())
+        True
+        """
+        from ._saved_classifier import save_classifier
+
+        check_is_fitted(self, "classes_")
+        save_classifier(self, folder, notes or {})
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str = "auto") -> HFSClassifier:
+        """A model that `save` wrote. No code is run; a changed or mismatched file is a ValueError."""
+        from ._saved_classifier import load_classifier
+
+        return load_classifier(cls, folder, device)
+
+    def _pipeline(self, head: str, dense: bool) -> Pipeline:
         if head == "mlp":
             most = 3000 if self.epochs is None else check_count(self.epochs, "epochs", 1)
             model: Any = AnnealedMLP((128, 64), alpha=1.0, max_iter=most, random_state=self.random_state)
@@ -180,7 +356,10 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
             model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
         else:
             model = SVC(C=10.0, break_ties=True, random_state=self.random_state)
-        scaler = RoundOffScaler(ROUND_OFF[check_dtype(self.dtype)], magnitudes(self.descriptor_.layout()))
+        precision = check_dtype(self.dtype)
+        # What the fast path leaves open is no signal either.
+        noise = ROUND_OFF[precision] if dense else 100.0 * check_tol(self.tol, precision)
+        scaler = RoundOffScaler(noise, magnitudes(self.descriptor_.layout()))
         return make_pipeline(GapImputer(), scaler, model)
 
     def _inner_folds(self, labels: np.ndarray) -> StratifiedKFold:

@@ -20,19 +20,22 @@ import numpy as np
 
 from ._check import Array
 
-SCHEMA = 1
+SCHEMA = 4
 
 
 @dataclass(frozen=True)
 class Costs:
     """Seconds a step on one core."""
 
-    pair: float = 1.5e-9  # all sums of one pair
-    ring: float = 0.7e-9  # the radial sums alone, in single precision
+    pair: float = 2.4e-9  # all sums of one pair
+    single: float = 1.1e-9  # the same in single precision
+    ring: float = 0.8e-9  # the radial sums alone, in single precision
     target: float = 4e-7  # finding the neighbours of one target
     spread: float = 0.7e-9  # one grid point of one point's spreading kernel
     fourier: float = 1.2e-9  # one point of the fine grid, times log2 of their number
     call: float = 1e-3  # planning a transform
+    read: float = 4e-10  # one grid point of one target's bump
+    modes: float = 1e-8  # factors on the modes of one grid point
 
     def as_array(self) -> Array:
         """The numbers in order, for compiled code."""
@@ -106,6 +109,8 @@ def _measured() -> Costs:
     import finufft
 
     from ._arrange import BLOCK, arrange
+    from ._bump import lanes_for
+    from ._interpolate import interpolate
     from ._near import near_sums
     from ._tree import grow
 
@@ -114,19 +119,20 @@ def _measured() -> Costs:
     m, none = sources.shape[1], np.empty(0)
     sums = np.empty((m, 14))
 
-    def near(t: float, full: float, wide: float) -> float:
+    def near(t: float, full: float, wide: float, tol: float) -> float:
         one = np.array([t])
         return _best(
             lambda: near_sums(
-                sources, one, none, sources, none, boxes, *tree, 0, 32 * BLOCK, full, wide, 1.0,
-                True, False, none, sums,
+                sources, one, none, sources, none, boxes, *tree, 0, 32 * BLOCK, full, wide, tol,
+                True, False, False, none, sums,
             )
         )  # fmt: skip
 
     rows = 32 * BLOCK
-    target = near(1e-9, 1.0, 1.0) / rows
-    pair = near(1e3, 1.0, 1.0) / (rows * m)
-    ring = near(1.0, 1e-9, 10.0) / (rows * m)
+    target = near(1e-9, 1.0, 1.0, 1.0) / rows
+    pair = near(1e3, 1.0, 1.0, 1e-12) / (rows * m)  # everything is close: double precision
+    single = near(1e3, 1.0, 1.0, 1.0) / (rows * m)  # a tolerance of 1 allows single precision everywhere
+    ring = near(1e3, 0.0, 1.0, 1.0) / (rows * m)
 
     angles = [np.ascontiguousarray(axis) for axis in sources * 1.5]
     ones = np.ones(m, np.complex128)
@@ -137,14 +143,20 @@ def _measured() -> Costs:
         return _best(lambda: plan.execute(ones))
 
     small, large = transform(4), transform(40)
+    values, found = np.ones((32, 32, 32 + lanes_for(10))), np.empty((m, 10))
+    centre, steps = np.zeros(3), np.full(3, 16.0)
+    read = _best(lambda: interpolate(values, 10, sources, centre, steps, found)) / (m * 10**3)
     grid = 80.0**3
     measured = Costs(
         pair=pair,
+        single=single,
         ring=ring,
         target=target,
         spread=small / (m * 8**3),
         fourier=max(large - small, 1e-9) / (grid * math.log2(grid)),
         call=Costs.call,
+        read=read,
+        modes=Costs.modes,
     )
     # Within a factor of ten of the defaults; anything else was another process in the way.
     kept = {

@@ -1,7 +1,8 @@
 """The descriptor of one cloud: signatures, and their pooling into one row.
 
 Every step is one compiled call, so that a cloud of a hundred points spends its time
-there and threads over clouds hardly meet in the interpreter.
+there and threads over clouds hardly meet in the interpreter. A large cloud takes the fast path, scale
+by scale, and all threads for itself.
 """
 
 from __future__ import annotations
@@ -12,12 +13,19 @@ import numpy as np
 
 from . import _equations as equations
 from ._check import Array
-from ._dense import FIRST, WEIGHT, column_count
+from ._dense import WEIGHT, column_count
+from ._fast import Places
 from ._layout import NEED_SPECTRUM, Layout
-from ._moments import DIGITS, Cloud, sum_rows
+from ._moments import DIGITS, Cloud, pair_sums, sum_rows
 from ._neighbourhood import neighbourhood_spread, pool_spread
-from ._pooling import correlations, couplings, pool_channels, standardise
+from ._neighbourhood_fast import pool_spread_fast
+from ._outputs import Outputs, Targets, fast_outputs, surely_dense, use_dense, wish_for
+from ._plan import Plan
+from ._pooling import FLAT, correlations, couplings, pool_channels, standardise
 from ._scales import geometric
+
+# A channel that varies less than this many tol is flat as far as the fast path can tell.
+_FLAT = 100.0
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,8 @@ class Recipe:
     exact: bool
     centers: Array
     sigma: float
+    method: str
+    tol: float
     dtype: np.dtype
 
     @property
@@ -40,37 +50,38 @@ class Recipe:
         return not NEED_SPECTRUM.isdisjoint(self.columns.columns)
 
 
-def describe_cloud(points: Array, recipe: Recipe, out: Array) -> None:
+def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1) -> None:
     """Write the descriptor of one cloud; all NaN if it has fewer than two distinct points."""
     out[:] = np.nan
     m, n = points.shape
     if m < 2:
         return
-    cloud = Cloud.of(points)
+    cloud = Cloud.of(points, n_threads)
     spacing = cloud.spacing
     if not spacing > 0.0:
         return
-    steps = recipe.n_scales
-    scales = geometric(recipe.c_min * spacing**2, recipe.c_max * cloud.diameter**2, steps)[None, :]
+    scales = geometric(recipe.c_min * spacing**2, recipe.c_max * cloud.diameter**2, recipe.n_scales)[None, :]
     unit = cloud.unit_scales(scales)
-    sums = np.zeros((m, steps, column_count(n, recipe.with_spectrum)))
-    sum_rows(cloud, unit, 0, m, sums, spectrum=recipe.with_spectrum, fourth=recipe.exact, dtype=recipe.dtype)
-    u = equations.density(sums, scales, n)
-    d = equations.dimension(sums, unit)
-    if recipe.exact:
-        tau = equations.transition_exact(sums, unit, d)
-    else:
-        tau = equations.transition_by_difference(d, scales)
-
     columns = recipe.columns.columns
-    if "global" in columns:
-        out[columns["global"]] = _global_block(sums, scales, unit, n, recipe.joint)
+    half = "global" in columns
+    dense = surely_dense(recipe.method, m, n)
+    if not dense:
+        wish = wish_for(m, recipe.tol, recipe.with_spectrum, recipe.exact, half, recipe.dtype, n_threads)
+        dense = use_dense(recipe.method, cloud, unit, wish)
+    if dense:
+        found, weights = _dense_outputs(cloud, scales, unit, recipe, n_threads)
+    else:
+        found = fast_outputs(cloud, Targets.every(cloud), scales, unit, wish, gradient="gradient" in columns)
+    d = found.dimension
+    tau = found.transition
+    if tau is None:
+        tau = equations.transition_by_difference(d, scales)
+    if half:
+        out[columns["global"]] = _global_block(found.energy, found.response, scales, recipe.joint)
     if "hds" in columns:
-        parts = equations.heat_dimension_spectrum(u, d, recipe.centers, recipe.sigma)
+        parts = equations.heat_dimension_spectrum(found.density, d, recipe.centers, recipe.sigma)
         out[columns["hds"]] = np.concatenate([part.T.ravel() for part in parts])
-    channels = _channels(
-        u, d, tau, equations.spectrum(sums, unit, n) if recipe.with_spectrum else None, recipe.joint
-    )
+    channels = _channels(found.density, d, tau, found.spectrum, recipe.joint)
     for block, rows in (
         ("density", (0, 1)),
         ("dimension", (1, 2)),
@@ -79,32 +90,59 @@ def describe_cloud(points: Array, recipe: Recipe, out: Array) -> None:
     ):
         if block in columns:
             pool_channels(channels[rows[0] : rows[1]], out[columns[block]])
-    if "gradient" in columns:
-        pool_channels(_gradient_length(sums, unit, n), out[columns["gradient"]])
+    if found.gradient is not None:
+        pool_channels(np.ascontiguousarray(found.gradient.T)[None], out[columns["gradient"]])
     if "correlation" in columns or "coupling" in columns:
-        standard = standardise(channels)
+        standard = standardise(channels, FLAT if dense else max(FLAT, _FLAT * recipe.tol))
         if "correlation" in columns:
             correlations(standard, out[columns["correlation"]])
         if "coupling" in columns:
             couplings(standard, out[columns["coupling"]])
+        del standard
     if "neighbourhood" in columns:
         fields = np.delete(channels, 2, axis=0)  # all but the transition
-        spread = neighbourhood_spread(
-            cloud.sources,
-            cloud.boxes,
-            unit,
-            sums[:, :, WEIGHT],
-            fields,
-            DIGITS[recipe.dtype],
-            np.empty(0, recipe.dtype),
+        target = out[columns["neighbourhood"]]
+        if dense:
+            digits, like = DIGITS[recipe.dtype], np.empty(0, recipe.dtype)
+            spread = neighbourhood_spread(cloud.sources, cloud.boxes, unit, weights, fields, digits, like)
+            pool_spread(spread, recipe.n_scales, target)
+        else:
+            mass = found.density * (4.0 * np.pi * scales) ** (n / 2)
+            places = Places.of(cloud.sources, cloud.boxes)
+            pool_spread_fast(places, cloud.order, unit[0], mass, fields, wish, target)
+
+
+def _dense_outputs(
+    cloud: Cloud, scales: Array, unit: Array, recipe: Recipe, n_threads: int
+) -> tuple[Outputs, Array]:
+    """All local and global outputs and the sums of w from one table of exact sums, in kd order."""
+    n, m = cloud.sources.shape
+    spectrum, columns = recipe.with_spectrum, recipe.columns.columns
+    if n_threads == 1:
+        sums = np.zeros((m, recipe.n_scales, column_count(n, spectrum)))
+        sum_rows(cloud, unit, 0, m, sums, spectrum=spectrum, fourth=recipe.exact, dtype=recipe.dtype)
+    else:
+        sums = pair_sums(
+            cloud, unit, spectrum=spectrum, fourth=recipe.exact, dtype=recipe.dtype, n_threads=n_threads
         )
-        pool_spread(spread, steps, out[columns["neighbourhood"]])
+    d = equations.dimension(sums, unit)
+    half = "global" in columns
+    nothing = np.full(recipe.n_scales, np.nan)
+    found = Outputs(
+        density=equations.density(sums, scales, n),
+        dimension=d,
+        transition=equations.transition_exact(sums, unit, d) if recipe.exact else None,
+        spectrum=equations.spectrum(sums, unit, n) if spectrum else None,
+        energy=equations.energy(sums, scales, n) if half else nothing,
+        response=equations.response(sums, unit, n) if half else nothing,
+        plan=Plan(None),
+        gradient=equations.gradient_length(sums, unit, n) if "gradient" in columns else None,
+    )
+    return found, sums[:, :, WEIGHT]
 
 
-def _global_block(sums: Array, scales: Array, unit: Array, n: int, log: bool) -> Array:
+def _global_block(e2: Array, c2: Array, scales: Array, log: bool) -> Array:
     """E2, C2, Dirichlet energy and its ratio to E2; on demand the logarithms of all but C2."""
-    e2 = equations.energy(sums, scales, n)
-    c2 = equations.response(sums, unit, n)
     dirichlet = equations.roughness(e2, c2, scales)
     relative = equations.relative_roughness(e2, dirichlet)
     if log:
@@ -128,13 +166,3 @@ def _channels(u: Array, d: Array, tau: Array, spectrum: Array | None, log: bool)
 def _log(values: Array) -> Array:
     """Logarithm of positive numbers; NaN elsewhere."""
     return np.log(values, out=np.full(values.shape, np.nan), where=values > 0.0)
-
-
-def _gradient_length(sums: Array, unit_scales: Array, n: int) -> Array:
-    """sqrt(2t) |grad log u|, (1, T, m): how far to one side, in units of the kernel, the neighbours lie.
-
-    From the sums of w r themselves, not from d - n - sum of the spectrum, which equals
-    its square but has lost half of the digits where it is small.
-    """
-    length = np.sqrt((sums[:, :, FIRST : FIRST + n] ** 2).sum(axis=2) / (2.0 * unit_scales))
-    return np.ascontiguousarray((length / sums[:, :, WEIGHT]).T)[None]

@@ -19,11 +19,13 @@ from ._check import (
     check_count,
     check_dtype,
     check_range,
+    check_tol,
     thread_count,
 )
 from ._describe import Recipe, describe_cloud
 from ._layout import VARIANT_BLOCKS, Layout, layout
 from ._moments import one_blas_thread
+from ._outputs import surely_dense
 from ._signatures import check_hds
 from ._threads import run_pieces
 
@@ -55,10 +57,16 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
     n_dims : int, optional
         Dimension of the points. Learnt by `fit`; only needed to ask for feature names
         before it, which are otherwise those of points in space.
-    method, dtype :
+    method : "auto", "dense" or "fast"
+        See `signatures`. Auto takes the fast path for large clouds only, where that is cheaper.
+    tol : float, optional
+        What the fast path promises, see `signatures`; default 1e-8, in single precision 1e-5. Pooled, the
+        errors of the points do not grow. Correlations divide them by the spread of the channels, and are NaN
+        where that is below 100 tol. The neighbourhood block has its square to 16 tol of the range squared.
+    dtype : "float64" or "float32"
         See `signatures`.
     n_jobs : int
-        Threads over the clouds; -1 for all cores.
+        Threads over the clouds, and within a large one over its points; -1 for all cores.
 
     Notes
     -----
@@ -90,6 +98,7 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
         hds_sigma: float = 0.5,
         n_dims: int | None = None,
         method: str = "auto",
+        tol: float | None = None,
         dtype: str = "float64",
         n_jobs: int | None = 1,
     ) -> None:
@@ -103,6 +112,7 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
         self.hds_sigma = hds_sigma
         self.n_dims = n_dims
         self.method = method
+        self.tol = tol
         self.dtype = dtype
         self.n_jobs = n_jobs
 
@@ -147,7 +157,7 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
         variant = check_choice(self.variant, "variant", tuple(VARIANT_BLOCKS))
         transition = self.transition or ("exact" if variant == "joint" else "difference")
         check_choice(transition, "transition", ("difference", "exact"))
-        check_choice(self.method, "method", ("auto", "dense"))
+        precision = check_dtype(self.dtype)
         n_scales = check_count(self.n_scales, "n_scales", 2)
         c_min, c_max = check_range(self.c_min, self.c_max)
         centers, sigma = check_hds(self.hds_centers, self.hds_sigma, n)
@@ -160,20 +170,29 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
             exact=transition == "exact",
             centers=centers,
             sigma=sigma,
-            dtype=check_dtype(self.dtype),
+            method=check_choice(self.method, "method", ("auto", "dense", "fast")),
+            tol=check_tol(self.tol, precision),
+            dtype=precision,
         )
 
     def _compute(self, clouds: list[Array]) -> Array:
         recipe = self._recipe(self.n_dims_)
         out = np.empty((len(clouds), recipe.columns.width))
 
+        n_threads = thread_count(self.n_jobs)
+        # Clouds that may take the fast path get all threads, one after the other: their memory is O(m T).
+        small = [i for i, c in enumerate(clouds) if surely_dense(recipe.method, *c.shape)]
+        large = sorted(set(range(len(clouds))) - set(small))
+
         def work(first: int, last: int) -> None:
-            for i in range(first, last):
+            for i in small[first:last]:
                 describe_cloud(clouds[i], recipe, out[i])
 
-        sizes = [cloud.shape[0] for cloud in clouds]
         with one_blas_thread(self.n_dims_):
-            run_pieces(work, _even_pieces(sizes), thread_count(self.n_jobs), progress="clouds")
+            ranges = _even_pieces([clouds[i].shape[0] for i in small])
+            run_pieces(work, ranges, n_threads, progress="clouds")
+            for i in large:
+                describe_cloud(clouds[i], recipe, out[i], n_threads)
         empty = np.flatnonzero(np.isnan(out).all(axis=1))
         if empty.size:
             shown = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")

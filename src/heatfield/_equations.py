@@ -61,6 +61,16 @@ def spectrum(sums: Array, unit_scales: Array, n: int) -> Array:
     return eigenvalues(_scaled_covariance(sums, unit_scales, n), n).reshape(m, steps, n) - 1.0
 
 
+def gradient_length(sums: Array, unit_scales: Array, n: int) -> Array:
+    """sqrt(2t) |grad log u|, (m, T): how far to one side, in units of the kernel, the neighbours lie.
+
+    From the sums of w r themselves, not from d - n - sum of the spectrum, which equals
+    its square but has lost half of the digits where it is small.
+    """
+    length = np.sqrt((sums[:, :, FIRST : FIRST + n] ** 2).sum(axis=2) / (2.0 * unit_scales))
+    return length / sums[:, :, WEIGHT]
+
+
 @compiled()
 def _scaled_covariance(sums: Any, unit_scales: Any, n: int) -> Any:
     """Upper triangles of 2t Q + I = C / 2t, with C = sum w r r' / W - rbar rbar' the weighted covariance."""

@@ -14,8 +14,8 @@ from ._costs import Costs
 from ._dense import HALF_SQUARE, HALF_WEIGHT, WEIGHT, column_count
 from ._fourier import Grid, digits_for, fourier_sums
 from ._moments import DIGITS
-from ._near import near_sums, radii
-from ._plan import GRID_LIMIT, ScalePlan, chosen_nodes, price_scale
+from ._near import double_radius, near_sums, radii
+from ._plan import GRID_LIMIT, ScalePlan, chosen_nodes, price_scale, transform_cost
 from ._threads import pieces, run_alone, run_pieces
 from ._tree import blocks_within, estimate_within, grow
 
@@ -75,32 +75,37 @@ def scale_sums(
     n, q = targets.points.shape
     m = sources.points.shape[1]
     uneven = 1.0 if weights is None else float(weights.mean() / weights.min())
-    full, wide = radii(wish.tol, int(min(m * uneven, 1e300)))
+    full, wide = radii(wish.tol, int(min(m * uneven, 1e300)), wish.half)
     sums = np.zeros((q, column_count(n, wish.spectrum)))
     job = _Job(targets, sources, t, wish, offsets, weights, full, wide, sums, advance)
-    stops, is_transform, seconds = job.plan()
+    todo, seconds = job.plan()
     report = ScalePlan(float(t[0]), "near", expected_seconds=seconds)
-    begin, size = targets.tree[1], targets.tree[2]
-    boxes = [(int(i), begin[i] * BLOCK, min(q, (begin[i] + size[i]) * BLOCK)) for i in stops[is_transform]]
-    direct = [(begin[i] * BLOCK, min(q, (begin[i] + size[i]) * BLOCK)) for i in stops[~is_transform]]
-
-    large = [box for box in boxes if box[2] - box[1] > _ALONE or len(boxes) < wish.n_threads]
-    small = [box for box in boxes if box not in large]
+    boxes = [part for part in todo if part.low is not None]
+    large = [part for part in boxes if part.last - part.first > _ALONE or len(boxes) < wish.n_threads]
+    small = [part for part in boxes if part not in large]
     lonely: list[np.ndarray] = []
+    outside: list[np.ndarray] = []
 
-    def transform(box: tuple[int, int, int], n_threads: int) -> None:
-        lonely.append(job.transform(*box, n_threads, report))
+    def transform(part: _Part, n_threads: int) -> None:
+        rows = job.rows_in(part)
+        if rows.size < part.last - part.first:
+            outside.append(np.setdiff1d(np.arange(part.first, part.last), rows, assume_unique=True))
+        if rows.size:
+            lonely.append(job.transform(part, rows, n_threads, report))
 
-    for box in large:
-        run_alone(lambda box=box: transform(box, wish.n_threads))  # type: ignore[misc]
+    for part in large:
+        run_alone(lambda part=part: transform(part, wish.n_threads))  # type: ignore[misc]
     run_pieces(lambda a, _: transform(small[a], 1), pieces(len(small), 1), wish.n_threads)
+    direct = [(part.first, part.last) for part in todo if part.low is None]
     job.near(direct)
-    report.points_near = sum(last - first for first, last in direct)
-    report.points_transformed = q - report.points_near
+    if outside:
+        job.near_at(np.sort(np.concatenate(outside)), counted=False)
     if lonely:
         rest = np.sort(np.concatenate(lonely))
         report.points_checked = rest.size
-        job.near_at(rest)
+        job.near_at(rest, counted=True)
+    report.points_near = sum(last - first for first, last in direct) + sum(rows.size for rows in outside)
+    report.points_transformed = q - report.points_near
     _explain(report, len(boxes), full)
     return sums, report
 
@@ -119,6 +124,17 @@ def _explain(report: ScalePlan, boxes: int, full: float) -> None:
         f"{report.points_transformed:,} points, {report.points_checked:,} of them too lonely for its error "
         f"and summed directly; {report.points_near:,} points near"
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A run of targets; those in the box (low, high) by transform to ``eps``, the others directly."""
+
+    first: int
+    last: int
+    low: Array | None = None
+    high: Array | None = None
+    eps: float = 0.0
 
 
 @dataclass
@@ -143,72 +159,116 @@ class _Job:
         self.least = LEAST_EPS[self.wish.dtype]
         self.first_eps = max(self.least, _FIRST_TRY * self.wish.tol)
 
-    def plan(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """The nodes of the targets' tree to work on, which of them by transform, and the price."""
+    def plan(self) -> tuple[list[_Part], float]:
+        """What to do with which targets, and the price."""
         n, m = self.sources.points.shape
-        t = float(self.t.mean())
-        digits = digits_for(self.first_eps, self.wish.fourth)
-        outputs = _output_count(n, self.wish.spectrum, self.wish.fourth)
-        choice, price = price_scale(
-            self.targets.points, *self.targets.tree, self.offsets, m, *self.sources.tree, t,
-            self.full, self.wide, math.sqrt(4.0 * t * self.wide), math.sqrt(4.0 * t * max(self.wide, digits)),
-            math.sqrt(digits / t), math.ceil(math.log10(1.0 / self.first_eps)) + 1.0, outputs,
-            self.wish.costs.as_array(), n <= 3 and self.t.shape[0] == 1,
+        choice, price, boxes, eps = price_scale(
+            self.targets.points, *self.targets.tree, self.offsets, m, *self.sources.tree,
+            float(self.t.mean()), double_radius(self.wish.tol, self.wish.half), self.full, self.wide,
+            self.first_eps, self.least,
+            *self._transforms(), self.wish.costs.as_array(), n <= 3 and self.t.shape[0] == 1,
         )  # fmt: skip
-        return *chosen_nodes(choice, self.targets.tree[2]), float(price[0])
+        _, begin, size = self.targets.tree
+        parts = []
+        for i, is_transform in zip(*chosen_nodes(choice, size), strict=True):
+            first, last = begin[i] * BLOCK, min(self.targets.points.shape[1], (begin[i] + size[i]) * BLOCK)
+            low, high = boxes[i]
+            parts.append(_Part(first, last, low, high, eps[i]) if is_transform else _Part(first, last))
+        return parts, float(price[0])
 
-    def transform(self, node: int, first: int, last: int, n_threads: int, report: ScalePlan) -> np.ndarray:
-        """Sum one box by transform; return the targets where its error would break the promise."""
-        t = float(self.t[0])
-        low, high = self.targets.tree[0][node]
+    def rows_in(self, part: _Part) -> np.ndarray:
+        """The targets of a part that lie in its box."""
+        if part.low is None or part.high is None:
+            return np.empty(0, np.int64)
+        places = self.targets.points[:, part.first : part.last]
+        inside = ((places >= part.low[:, None]) & (places <= part.high[:, None])).all(axis=0)
+        return part.first + np.flatnonzero(inside)
+
+    def _transforms(self) -> tuple[int, bool, bool]:
+        """Packed transforms where no grid is read, whether the fourth moment counts, double precision."""
+        n = self.sources.points.shape[0]
+        fields = (1 + n + n * (n + 1) // 2 if self.wish.spectrum else 2) + self.wish.fourth
+        return (fields + 1) // 2, self.wish.fourth, self.wish.dtype == np.float64
+
+    def _transform_seconds(self, low: Array, high: Array, p: int, q: int, eps: float) -> float:
+        """The price of one transform over a box with p sources and q targets."""
+        return transform_cost(
+            low, high, self.sources.tree[0][0], float(self.t[0]), self.wide, eps, float(p), float(q),
+            *self._transforms(), self.wish.costs.as_array(),
+        )  # fmt: skip
+
+    def _near_seconds(self, rows: np.ndarray) -> float:
+        """The price of summing some targets directly, from the neighbours of a few of them."""
+        sample = rows[:: max(1, rows.size // 16)]
+        t, prices = float(self.t[0]), self.wish.costs
+        total = prices.target * sample.size
+        zones = (double_radius(self.wish.tol, self.wish.half), self.full, self.wide)
+        for i in sample:
+            at = np.ascontiguousarray(self.targets.points[:, i])
+            before = 0
+            for zone, price in zip(zones, (prices.pair, prices.single, prices.ring), strict=True):
+                cut = 4.0 * t * zone + (self.offsets[i] if self.offsets.size else 0.0)
+                within = estimate_within(*self.sources.tree, at, at, cut, self.sources.points.shape[1])
+                total += price * (within - before)
+                before = within
+        return total * rows.size / max(1, sample.size)
+
+    def transform(self, part: _Part, rows: np.ndarray, n_threads: int, report: ScalePlan) -> np.ndarray:
+        """Sum some targets by transform; return those where its error would break the promise."""
+        t, eps, todo, half = float(self.t[0]), part.eps, rows, self.wish.half
+        places = self._places(rows)
+        low, high = places.min(axis=1), places.max(axis=1)
         around, weights = self._around(low, high, math.sqrt(4.0 * t * self.wide))
         everything = around.shape[1] == self.sources.points.shape[1]
-        same = self.same and everything and last - first == self.targets.points.shape[1]
+        same = self.same and everything and rows.size == self.targets.points.shape[1]
         if around.shape[1] == 0:
-            return np.arange(first, last)
+            return rows
         box = around.min(axis=1), around.max(axis=1)
-        todo = np.arange(first, last)
-        eps = self.first_eps
-        half = self.wish.half
         left_out = 0.0 if everything else self.mass * math.exp(-self.wide)
         while True:
             grid = Grid.over(low, high, *box, t, digits_for(eps, self.wish.fourth), 4.0 * t * self.wide)
             if grid.size * 2.0 ** len(low) > 2.0 * GRID_LIMIT:  # more digits would not fit into memory
-                self.advance(last - first - todo.size)
+                self.advance(rows.size - todo.size)
                 return todo
             if grid.size > math.prod(report.largest_grid or (0,)):
                 report.largest_grid = grid.modes
-            places = (
-                self.targets.points[:, todo]
-                if todo.size < last - first
-                else self.targets.points[:, first:last]
-            )
-            table = fourier_sums(
-                places, around, weights, grid, t, eps,
+            table, largest = fourier_sums(
+                places if todo is rows else self._places(todo), around, weights, grid, t, eps,
                 spectrum=self.wish.spectrum, fourth=self.wish.fourth, half=half,
-                same=same and todo.size == last - first, dtype=self.wish.dtype, n_threads=n_threads,
+                same=same and todo is rows, dtype=self.wish.dtype, n_threads=n_threads,
             )  # fmt: skip
-            largest = table[:, WEIGHT].max()
             error = SAFETY * eps * largest + left_out
             good = 0.8 * self.wish.tol * table[:, WEIGHT] >= error
-            if half:  # totals of the whole box: they stay with its first row
-                self.sums[first, HALF_WEIGHT : HALF_SQUARE + 1] = table[0, HALF_WEIGHT : HALF_SQUARE + 1]
-            keep = [c for c in range(table.shape[1]) if c not in (HALF_WEIGHT, HALF_SQUARE)]
-            rows = todo[good]
-            for c in keep:
-                self.sums[rows, c] = table[good, c]
+            totals = (table if half else self.sums[rows[:1]])[0, HALF_WEIGHT : HALF_SQUARE + 1].copy()
+            self._store(todo, good, table)
+            self.sums[rows[0], HALF_WEIGHT : HALF_SQUARE + 1] = totals  # of the whole box, with its first row
             failed = todo[~good]
             # Once more with more digits, if that is cheaper than summing the rest directly.
             wanted = 0.3 * self.wish.tol * max(1.0, float(table[~good, WEIGHT].min(initial=np.inf))) / largest
             finer = max(self.least, min(wanted, 1e-2 * eps))
-            direct = failed.size * around.shape[1] * self.wish.costs.pair
-            again = (
-                self.wish.costs.fourier * 8 * grid.size * 60 + self.wish.costs.spread * 3000 * around.shape[1]
-            )
-            if failed.size == 0 or finer > 0.5 * eps or direct < again:
-                self.advance(last - first - failed.size)
+            if (
+                failed.size == 0
+                or finer > 0.5 * eps
+                or self._near_seconds(failed)
+                < self._transform_seconds(low, high, around.shape[1], failed.size, finer)
+            ):
+                self.advance(rows.size - failed.size)
                 return failed
             todo, eps, half = failed, finer, False
+
+    def _places(self, rows: np.ndarray) -> Array:
+        """Targets by their rows; without a copy where they are a run."""
+        if rows[-1] - rows[0] == rows.size - 1:
+            return self.targets.points[:, rows[0] : rows[-1] + 1]
+        return np.ascontiguousarray(self.targets.points[:, rows])
+
+    def _store(self, rows: np.ndarray, good: np.ndarray, table: Array) -> None:
+        if not good.all():
+            self.sums[rows[good]] = table[good]
+        elif rows[-1] - rows[0] == rows.size - 1:
+            self.sums[rows[0] : rows[-1] + 1] = table
+        else:
+            self.sums[rows] = table
 
     def _around(self, low: Array, high: Array, halo: float) -> tuple[Array, Array | None]:
         """The sources within the halo of a box, and their weights."""
@@ -228,13 +288,14 @@ class _Job:
         """Sum ranges of targets directly."""
         self._near(self.targets.points, self.t, self.offsets, self.sums, ranges)
 
-    def near_at(self, rows: np.ndarray) -> None:
-        """Sum scattered targets directly; the totals of g already count them."""
+    def near_at(self, rows: np.ndarray, counted: bool) -> None:
+        """Sum scattered targets directly; ``counted`` says that the totals of g have them already."""
         table = np.empty((rows.size, self.sums.shape[1]))
         t = self.t[rows] if self.t.shape[0] > 1 else self.t
         offsets = self.offsets[rows] if self.offsets.size else self.offsets
         self._near(np.ascontiguousarray(self.targets.points[:, rows]), t, offsets, table, [(0, rows.size)])
-        table[:, HALF_WEIGHT : HALF_SQUARE + 1] = self.sums[rows, HALF_WEIGHT : HALF_SQUARE + 1]
+        if counted:
+            table[:, HALF_WEIGHT : HALF_SQUARE + 1] = self.sums[rows, HALF_WEIGHT : HALF_SQUARE + 1]
         self.sums[rows] = table
 
     def _near(
@@ -246,7 +307,7 @@ class _Job:
             near_sums(
                 places, t, offsets, self.sources.points, self.roots, self.sources.boxes, *self.sources.tree,
                 first, last, self.full, self.wide, self.wish.tol,
-                self.wish.spectrum, self.wish.fourth, like, table,
+                self.wish.spectrum, self.wish.fourth, self.wish.half, like, table,
             )  # fmt: skip
             self.advance(last - first)
 
@@ -255,20 +316,14 @@ class _Job:
         run_pieces(work, todo, self.wish.n_threads)
 
 
-def _output_count(n: int, spectrum: bool, fourth: bool) -> int:
-    """Packed type-2 transforms."""
-    fields = (1 + n + n * (n + 1) // 2 if spectrum else 2) + fourth
-    return (fields + 1) // 2
-
-
 def fast_seconds(places: Places, unit: Array, wish: Wish) -> float:
     """What the fast path would take on one core."""
-    full, wide = radii(wish.tol, places.points.shape[1])
+    full, wide = radii(wish.tol, places.points.shape[1], wish.half)
     total = 0.0
     for a in range(unit.shape[1]):
         t = np.ascontiguousarray(unit[:, a])
         job = _Job(places, places, t, wish, _NONE, None, full, wide, _NONE, lambda _: None)
-        total += job.plan()[2]
+        total += job.plan()[1]
     return total
 
 

@@ -29,7 +29,7 @@ from ._pairs import TILE, directions1, directions2, directions3, fill, radial
 _OFF_CENTRE = 64.0
 
 # Far away the strongest source is found up to rounding, then again as seen from there.
-_SEARCHES = 8
+SEARCHES = 8
 
 
 def field_columns(n: int, moments: bool) -> int:
@@ -150,7 +150,7 @@ def _add_tile(sums: Any, tile: Any, count: int, moments: bool) -> None:
 
 
 @compiled()
-def _sum_runs(
+def sum_runs(
     sums: Any,
     tile: Any,
     sources: Any,
@@ -189,7 +189,7 @@ def _sum_runs(
 
 
 @compiled()
-def _read(out: Any, sums: Any, h: Any, offset: Any, t: float, top: float, moments: bool) -> bool:
+def read_sums(out: Any, sums: Any, h: Any, offset: Any, t: float, top: float, moments: bool) -> bool:
     """From the sums of one place and time to a row of results; False if they are too far off centre."""
     n = h.shape[0]
     mass = 1.0 / sums[WEIGHT]
@@ -250,7 +250,7 @@ def field_sums(
         for a in range(scales.shape[0]):
             t = scales[a]
             rate = -LOG2_E / (8.0 * t)
-            for _ in range(_SEARCHES):
+            for _ in range(SEARCHES):
                 found = _strongest(sources, logs, heaviest, excess, centre, h, rate, False)[0]
                 if found == star:
                     break
@@ -273,10 +273,8 @@ def field_sums(
             runs = find_runs(gaps, floor / rate, m, begins, ends)
             offset[:] = 0.0
             for _ in range(2):
-                _sum_runs(
-                    sums, tile, sources, logs, begins, ends, runs, centre, h, offset, rate, top, moments
-                )
-                if _read(out[i, a], sums, h, offset, t, top, moments):
+                sum_runs(sums, tile, sources, logs, begins, ends, runs, centre, h, offset, rate, top, moments)
+                if read_sums(out[i, a], sums, h, offset, t, top, moments):
                     break
                 for k in range(n):
                     offset[k] += sums[FIRST + k] / sums[WEIGHT]

@@ -1,12 +1,14 @@
-"""The Fourier path: all sums of one scale from one type-1 and a few type-2 transforms (finufft).
+"""The Fourier path: all sums of one scale from Fourier modes.
 
 A Gaussian is band-limited to any tolerance, so on a period that keeps images apart
 
     W(x) = sum_j exp(-|x - x_j|**2 / 4t) = sum_k c_k exp(i k x),   c_k = G(k) F(k),
 
 with F(k) = sum_j exp(-i k x_j) and G(k) = prod sqrt(4 pi t) / P exp(-t k**2). The moments are
-derivatives of W, that is factors on c_k: sum w r = 2t grad W, sum w r r' = 4t**2 Hess W + 2t I W. Two real
-fields go through one complex transform. The energy is Parseval's sum, without a transform.
+derivatives of W: sum w r = 2t grad W, sum w r r' = 4t**2 Hess W + 2t I W. They are read off one grid
+(`_grid_sums`). Where more digits are asked for than that can give, and in single precision, finufft
+transforms every sum: a factor on c_k for the derivative, two real fields in one complex transform. The
+energy is Parseval's sum, without a transform.
 """
 
 from __future__ import annotations
@@ -17,14 +19,19 @@ from typing import Any
 
 import finufft
 import numpy as np
+from scipy.fft import fftn
 
+from ._bump import LEAST_EPS
 from ._check import Array
 from ._dense import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT, column_count
+from ._grid_sums import grid_sums
+from ._jit import compiled
 
 # Modes above which outputs are transformed one at a time, to bound the memory.
 _LARGE = 2_000_000
 
 
+@compiled()
 def digits_for(eps: float, fourth: bool) -> float:
     """t k**2 at the highest frequency: log(1 / eps), and room for the tail and the derivatives' factors."""
     return math.log(1.0 / eps) + (8.0 if fourth else 4.0)
@@ -133,12 +140,19 @@ def fourier_sums(
     same: bool,
     dtype: np.dtype,
     n_threads: int,
-) -> Array:
+) -> tuple[Array, float]:
     """The table of sums (q, columns) at targets (n, q) of the sources (n, p), to ``eps`` times the largest.
+
+    The largest sum of w anywhere, which a heavy place outside of the targets may have, is the second result.
 
     ``half`` puts the total over the targets of the sums of g = exp(-D**2 / 8t) into the first row;
     ``same`` says that targets and sources are the same points, which saves a transform.
     """
+    if reads_grid(eps, dtype):
+        return grid_sums(
+            targets, sources, weights, grid, t, eps,
+            spectrum=spectrum, fourth=fourth, half=half, same=same, n_threads=n_threads,
+        )  # fmt: skip
     n, q = targets.shape
     kind = "complex128" if dtype == np.float64 else "complex64"
     options = {
@@ -165,28 +179,43 @@ def fourier_sums(
         del power, other
 
     transform *= grid.heat(t, k)
-    fields = _fields(n, t, spectrum, fourth)
+    _transform_fields(transform, grid, at, _fields(n, t, spectrum, fourth), k, options, sums)
+    if spectrum:  # the square is the trace
+        sums[:, SQUARE] = sum(sums[:, FIRST + n + a * n - a * (a - 1) // 2] for a in range(n))
+    largest = float(fftn(transform, workers=n_threads).real.max())  # on as many points as modes
+    return sums, max(largest, float(sums[:, WEIGHT].max()))
+
+
+def reads_grid(eps: float, dtype: np.dtype) -> bool:
+    """Whether the derivatives can be read off one grid to this error."""
+    return dtype == np.float64 and eps >= LEAST_EPS
+
+
+def _transform_fields(
+    coefficients: np.ndarray,
+    grid: Grid,
+    at: list[np.ndarray],
+    fields: list[tuple[int, float, Any]],
+    k: list[np.ndarray],
+    options: dict[str, Any],
+    sums: Array,
+) -> None:
+    """Some of the sums by a transform of their own, packed in pairs."""
     pairs = [fields[c : c + 2] for c in range(0, len(fields), 2)]
     batch = 1 if grid.size > _LARGE else len(pairs)
     plan = finufft.Plan(2, grid.modes, n_trans=batch, isign=1, **options)
     plan.setpts(*at)
     for first in range(0, len(pairs), batch):
-        packed = np.empty((batch, *grid.modes), kind)
+        packed = np.empty((batch, *grid.modes), coefficients.dtype)
         for row, pair in zip(packed, pairs[first : first + batch], strict=True):
-            np.multiply(transform, pair[0][2](k), out=row)
+            np.multiply(coefficients, pair[0][2](k), out=row)
             if len(pair) == 2:
-                row += 1j * (transform * pair[1][2](k))
-        values = plan.execute(packed).reshape(batch, q)
+                row += 1j * (coefficients * pair[1][2](k))
+        values = plan.execute(packed).reshape(batch, len(sums))
         for row, pair in zip(values, pairs[first : first + batch], strict=True):
             sums[:, pair[0][0]] = row.real * pair[0][1]
             if len(pair) == 2:
                 sums[:, pair[1][0]] = row.imag * pair[1][1]
-    if spectrum:  # the square is the trace
-        c = FIRST + n
-        for a in range(n):
-            sums[:, SQUARE] += sums[:, c]
-            c += n - a
-    return sums
 
 
 def _type1(grid: Grid, at: list[np.ndarray], strengths: np.ndarray, options: dict[str, Any]) -> np.ndarray:

@@ -100,8 +100,10 @@ class _Excess:
     def settle(self, vertices: Array, cell: float) -> tuple[Array, Array]:
         """Move vertices onto the surface by Newton steps along the gradient, and give the outer normals."""
         vertices = vertices.copy()
+        # A field known to a tolerance has no finer surface.
+        settled = max(_SETTLED, self.field._error(vertices.shape[0]))
         value, slope = self._with_slope(vertices)
-        moving = np.flatnonzero(np.abs(value) > _SETTLED)
+        moving = np.flatnonzero(np.abs(value) > settled)
         for _ in range(_STEPS):
             if moving.size == 0:
                 break
@@ -114,7 +116,7 @@ class _Excess:
             better = np.abs(there) < np.abs(value[moving])
             moving = moving[better]
             vertices[moving], value[moving], slope[moving] = moved[better], there[better], slope_there[better]
-            moving = moving[np.abs(value[moving]) > _SETTLED]
+            moving = moving[np.abs(value[moving]) > settled]
         size = np.sqrt((slope**2).sum(axis=1, keepdims=True))
         return vertices, -slope / np.where(size > 0.0, size, 1.0)
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tqdm import tqdm
 
 from . import _equations as equations
+from ._adaptive import adaptive_sums
 from ._arrange import bounding_boxes, kd_order, origin_and_exponent
 from ._check import Array
 from ._costs import costs
 from ._fast import Places, Wish, dense_seconds, fast_seconds, scale_sums
 from ._moments import Cloud
-from ._plan import Plan
+from ._places import largest_sum, place_sums, some_places
+from ._plan import Plan, ScalePlan
+from ._threads import pieces, run_pieces
 from ._tree import nearest_source
 
 # Up to this many points nothing is planned: the dense path, exact to rounding, is as fast or faster
@@ -22,6 +26,8 @@ from ._tree import nearest_source
 _SMALL = 6_000
 # Above it the dense path is not even priced.
 _LARGE = 200_000
+# Targets read off at a time: their sums and outputs stay in the cache.
+_PIECE = 8_192
 # From here on a measurement of this machine's costs is worth half a second.
 _MEASURE = 50_000
 
@@ -37,6 +43,7 @@ class Outputs:
     energy: Array
     response: Array
     plan: Plan
+    gradient: Array | None = None  # sqrt(2t) |grad log u|, where it was asked for
 
 
 @dataclass(frozen=True)
@@ -73,13 +80,16 @@ class Targets:
         return cls(found, rows, nearest_source(places, sources.points, *sources.tree), False)
 
 
+def surely_dense(method: str, m: int, n: int) -> bool:
+    """Whether m points in n dimensions go the dense path without any pricing."""
+    return method == "dense" or (method == "auto" and (m <= _SMALL or n > 3))
+
+
 def use_dense(method: str, cloud: Cloud, unit: Array, wish: Wish) -> bool:
     """Whether the dense path is asked for, or is the cheaper one."""
-    m = cloud.sources.shape[1]
-    if method != "auto":
-        return method == "dense"
-    if m <= _SMALL or cloud.sources.shape[0] > 3:
-        return True
+    n, m = cloud.sources.shape
+    if method == "fast" or surely_dense(method, m, n):
+        return method != "fast"
     if m > _LARGE:
         return False
     places = Places.of(cloud.sources, cloud.boxes)
@@ -93,8 +103,34 @@ def wish_for(
     return Wish(tol, spectrum, fourth, half, dtype, n_threads, costs(measure=m > _MEASURE))
 
 
-def fast_outputs(cloud: Cloud, targets: Targets, times: Array, unit: Array, wish: Wish) -> Outputs:
-    """Everything at the targets. ``times`` and ``unit`` are (1, T), or (q, T) in the targets' kd order."""
+def _sums_at_places(
+    targets: Targets, sources: Places, t: float, wish: Wish, advance: Callable[[int], object]
+) -> tuple[Array, ScalePlan]:
+    """Sums anywhere in space; places too far for the tolerance of a transform by neighbours alone."""
+    table, good, report = place_sums(
+        targets.places, sources, t, wish, targets.offsets,
+        lambda: largest_sum(sources, t, wish), advance=advance,
+    )  # fmt: skip
+    rest = np.flatnonzero(~good)
+    if rest.size:
+        # All sums to the wide radius in full precision, and no transform at any price.
+        m = sources.points.shape[1]
+        direct = replace(wish, tol=wish.tol / m, costs=replace(wish.costs, call=math.inf))
+        table[rest], _ = scale_sums(
+            some_places(targets.places, rest), sources, np.array([t]), direct,
+            offsets=targets.offsets[rest], advance=advance,
+        )  # fmt: skip
+        report.points_checked = rest.size
+    return table, report
+
+
+def fast_outputs(
+    cloud: Cloud, targets: Targets, times: Array, unit: Array, wish: Wish, *, gradient: bool = False
+) -> Outputs:
+    """Everything at the targets. ``times`` and ``unit`` are (1, T), or (q, T) in the targets' kd order.
+
+    ``gradient`` needs ``wish.spectrum``: both are read from the sums of w r.
+    """
     n = cloud.sources.shape[0]
     q, steps = targets.rows.size, unit.shape[1]
     sources = targets.places if targets.all else Places.of(cloud.sources, cloud.boxes)
@@ -106,27 +142,60 @@ def fast_outputs(cloud: Cloud, targets: Targets, times: Array, unit: Array, wish
         np.full(steps, np.nan),
         np.full(steps, np.nan),
         Plan(wish.tol),
+        np.empty((q, steps)) if gradient else None,
     )
     # disable=None: no bar where standard error is not a terminal.
     with tqdm(total=q * steps, unit=" sums", unit_scale=True, delay=2, disable=None, leave=False) as bar:
         for a in range(steps):
             t, one_time = np.ascontiguousarray(unit[:, a]), times[:, a : a + 1]
-            table, report = scale_sums(
-                targets.places, sources, t, wish, offsets=targets.offsets, advance=bar.update
-            )
+            if t.size > 1:
+                table, report = adaptive_sums(targets.places, sources, t, wish, advance=bar.update)
+            elif targets.offsets.size:
+                table, report = _sums_at_places(targets, sources, float(t[0]), wish, bar.update)
+            else:
+                table, report = scale_sums(targets.places, sources, t, wish, advance=bar.update)
             report.t = float(np.median(one_time))
             out.plan.scales.append(report)
-            sums, unit_time = table[:, None, :], t[:, None]
-            # Where a far place sees no heat at all (0 / 0), dimension and spectrum are NaN, and rightly so.
-            with np.errstate(invalid="ignore", divide="ignore"):
-                out.density[targets.rows, a] = equations.density(sums, one_time, n)[:, 0]
-                d = equations.dimension(sums, unit_time)
-                out.dimension[targets.rows, a] = d[:, 0]
-                if out.transition is not None:
-                    out.transition[targets.rows, a] = equations.transition_exact(sums, unit_time, d)[:, 0]
-                if out.spectrum is not None:
-                    out.spectrum[targets.rows, a] = equations.spectrum(sums, unit_time, n)[:, 0]
+            _read_off(table, t, times[:, a], a, n, out, wish.n_threads)
             if wish.half:
+                sums = table[:, None, :]
                 out.energy[a] = equations.energy(sums, one_time, n)[0]
-                out.response[a] = equations.response(sums, unit_time, n)[0]
+                out.response[a] = equations.response(sums, t[:, None], n)[0]
+    for name in ("density", "dimension", "transition", "spectrum", "gradient"):
+        setattr(out, name, _in_callers_order(getattr(out, name), targets.rows, wish.n_threads))
+    return out
+
+
+def _read_off(table: Array, unit: Array, times: Array, a: int, n: int, out: Outputs, n_threads: int) -> None:
+    """The local outputs of scale ``a`` from its table of sums, in the same order, piece by piece."""
+
+    def work(first: int, last: int) -> None:
+        here = slice(first, last)
+        own = here if unit.shape[0] > 1 else slice(None)
+        sums, unit_time, time = table[here, None, :], unit[own, None], times[own, None]
+        # Where a far place sees no heat at all (0 / 0), dimension and spectrum are NaN, and rightly so.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            out.density[here, a] = equations.density(sums, time, n)[:, 0]
+            d = equations.dimension(sums, unit_time)
+            out.dimension[here, a] = d[:, 0]
+            if out.transition is not None:
+                out.transition[here, a] = equations.transition_exact(sums, unit_time, d)[:, 0]
+            if out.spectrum is not None:
+                out.spectrum[here, a] = equations.spectrum(sums, unit_time, n)[:, 0]
+            if out.gradient is not None:
+                out.gradient[here, a] = equations.gradient_length(sums, unit_time, n)[:, 0]
+
+    run_pieces(work, pieces(len(table), _PIECE), n_threads)
+
+
+def _in_callers_order(table: Array | None, rows: np.ndarray, n_threads: int) -> Array | None:
+    """Whole rows move once, at the end: writing each number to its place takes five times as long."""
+    if table is None:
+        return None
+    out = np.empty_like(table)
+
+    def work(first: int, last: int) -> None:
+        out[rows[first:last]] = table[first:last]
+
+    run_pieces(work, pieces(rows.size, _PIECE), n_threads)
     return out

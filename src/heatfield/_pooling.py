@@ -65,14 +65,14 @@ def pool_channels(channels: Any, out: Any) -> None:
 
 
 @compiled()
-def standardise(channels: Any) -> Any:
-    """Rows of channels (C, T, m) with mean 0 and length 1; NaN where a row is flat."""
+def standardise(channels: Any, flat: float = FLAT) -> Any:
+    """Rows of channels (C, T, m) with mean 0 and length 1; NaN where a row varies less than ``flat``."""
     count, steps, m = channels.shape
     out = np.empty((count, steps, m))
     for c in range(count):
         for a in range(steps):
             mean, std = mean_and_std(channels[c, a])
-            factor = 1.0 / (std * np.sqrt(m)) if std > FLAT else np.nan
+            factor = 1.0 / (std * np.sqrt(m)) if std > flat else np.nan
             for i in range(m):
                 out[c, a, i] = (channels[c, a, i] - mean) * factor
     return out

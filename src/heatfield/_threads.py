@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from threading import Event
 
 from tqdm import tqdm
 
@@ -42,17 +43,28 @@ def run_pieces(
                 work(first, last)
                 bar.update(last - first)
             return
+        rest = iter(todo)
+        stop = Event()
+
+        def draw() -> None:
+            # Each thread draws the next piece itself: handing out thousands of futures costs more
+            # than computing them. The iterator of a list may be shared, the GIL guards it.
+            for first, last in rest:
+                if stop.is_set():
+                    return
+                work(first, last)
+                bar.update(last - first)
+
         with ThreadPoolExecutor(n_threads, thread_name_prefix="heatfield") as pool:
-            running = {pool.submit(work, first, last): last - first for first, last in todo}
+            running = {pool.submit(draw) for _ in range(min(n_threads, len(todo)))}
             try:
                 while running:
                     # A time-out lets Ctrl-C in while the threads compute.
-                    done, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+                    done, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
                     for future in done:
                         future.result()
-                        bar.update(running.pop(future))
             except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
+                stop.set()
                 raise
 
 

@@ -106,7 +106,7 @@ def blocks_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: f
 def estimate_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: float, m: int) -> int:
     """About how many points lie within ``cut`` (squared) of the box (low, high).
 
-    A node whose diagonal is below half of the distance counts wholly or not at all, so
+    A node whose diagonal is below 0.7 of the distance counts wholly or not at all, so
     that the time does not grow with the number of points.
     """
     stack = np.empty(DEPTH, np.int64)
@@ -126,7 +126,7 @@ def estimate_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut:
             diagonal += (nodes[i, 1, k] - nodes[i, 0, k]) ** 2
             middle = 0.5 * (nodes[i, 0, k] + nodes[i, 1, k])
             apart += max(0.0, max(middle - high[k], low[k] - middle)) ** 2
-        if diagonal <= cut / 4.0:
+        if diagonal <= 0.5 * cut:
             if apart <= cut:
                 count += points_in(begin[i], size[i], m)
             continue

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._reading import add_reading, reading_options
+
 if TYPE_CHECKING:
     from ._shards import Result, Settings
 
@@ -35,21 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--c-max", type=float, default=0.25, metavar="C", help="coarsest time over diam² (default 0.25)"
     )
     parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
-    parser.add_argument("--blocks", metavar="A,B", help="only these blocks, such as global,hds,dimension")
-    parser.add_argument("--budget", type=int, metavar="M", help="at most M points a cloud (default: all)")
     parser.add_argument(
-        "--sampling", choices=("auto", "random", "farthest", "voxel"), default="auto",
-        help="how to choose them; auto: by length on skeletons, by area on meshes, else at random",
+        "--method", choices=("auto", "dense", "fast"), default="auto",
+        help="auto: the fast path for large clouds, where it is cheaper; see docs/fast.md",
     )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the sampling, mixed with each file's name"
-    )
-    parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
-    parser.add_argument("--chain", help="of molecules: one chain")
-    parser.add_argument("--soma", choices=("keep", "drop"), default="keep", help="of neurons: the cell body")
-    parser.add_argument(
-        "--drop-invalid", action="store_true", help="leave out points that are NaN or infinite"
-    )
+    parser.add_argument("--tol", type=float, help="what the fast path promises (default 1e-8)")
+    parser.add_argument("--blocks", metavar="A,B", help="only these blocks, such as global,hds,dimension")
+    add_reading(parser)
     parser.add_argument(
         "--per-point", choices=_POINT_SUFFIXES, metavar="FORMAT",
         help=f"also write signatures at every point, one file a cloud: {', '.join(_POINT_SUFFIXES)}",
@@ -125,7 +119,6 @@ def _settings(options: argparse.Namespace) -> Settings:
     from ._shards import Settings
 
     blocks = [b.strip() for b in options.blocks.split(",")] if options.blocks else None
-    atoms = options.atoms.split(",") if "," in options.atoms else options.atoms
     descriptor = {
         "variant": options.variant,
         "n_scales": options.scales,
@@ -133,17 +126,10 @@ def _settings(options: argparse.Namespace) -> Settings:
         "c_max": options.c_max,
         "transition": options.transition,
         "blocks": blocks,
+        "method": options.method,
+        "tol": options.tol,
     }
-    reading = {
-        "budget": options.budget,
-        "sampling": options.sampling,
-        "seed": options.seed,
-        "atoms": atoms,
-        "chain": options.chain,
-        "soma": options.soma,
-        "invalid": "drop" if options.drop_invalid else "raise",
-    }
-    return Settings(descriptor, reading, options.per_point or "")
+    return Settings(descriptor, reading_options(options), options.per_point or "")
 
 
 def _write(

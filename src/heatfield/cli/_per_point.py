@@ -29,6 +29,8 @@ def write_per_point(cloud: Cloud, target: str, descriptor: dict[str, Any]) -> No
             c_min=descriptor["c_min"],
             c_max=descriptor["c_max"],
             transition=descriptor["transition"] or own,
+            method=descriptor["method"],
+            tol=descriptor["tol"],
         )
     made: dict[str, NDArray[Any]] = {}
     for name in ("density", "dimension", "transition"):

@@ -39,6 +39,12 @@ def load_folder(root: str | Path, *, labels: str | Path | None = None, **options
     >>> dataset.classes, dataset.labels.tolist()
     (('cat', 'dog'), [0, 1])
     """
+    files, names = labelled_files(root, labels)
+    return read_files(files, names, **options)
+
+
+def labelled_files(root: str | Path, labels: str | Path | None = None) -> tuple[list[Path], list[str]]:
+    """The files of a labelled folder and their labels, as `load_folder` understands them."""
     folder = Path(root)
     if not folder.is_dir():
         raise FileNotFoundError(f"root must be a folder, got {str(root)!r}")
@@ -53,7 +59,7 @@ def load_folder(root: str | Path, *, labels: str | Path | None = None, **options
         raise FileNotFoundError(
             f"{str(root)!r} holds no folders with point files: one folder a class is expected"
         )
-    return read_files(files, names, **options)
+    return files, names
 
 
 def _readable(file: Path) -> bool:

@@ -1,0 +1,103 @@
+"""The pages on learned pooling, from their result files."""
+
+from __future__ import annotations
+
+_SPLITS = "accuracy, stratified 80/20 splits"
+_FOLDS = "mean accuracy over classes, 5 stratified folds"
+_SETS = {
+    "orbit5k": "**Orbit5k**: 5,000 clouds of 1,000 points; accuracy, stratified 70/30 splits",
+    "processes": f"**Processes** (a reconstruction, see [datasets](datasets.md)): 4,000 clouds; {_SPLITS}",
+    "disks_annuli pairs": f"**DisksAnnuli, pairs** (a reconstruction): 5,000 clouds; {_SPLITS}",
+    "disks_annuli balanced": f"**DisksAnnuli, balanced** (a reconstruction): 5,000 clouds; {_SPLITS}",
+    "disks_annuli annuli": f"**DisksAnnuli, annuli** (a reconstruction): 5,000 clouds; {_SPLITS}",
+    "cath15": f"**Protein domains**: 1,455 C-alpha clouds of 15 CATH topologies, native resolution; {_FOLDS}",
+    "neurons4": f"**Neurons**: 308 reconstructions of 4 classes, 1,024 points on their branches; {_FOLDS}",
+    "trees8": f"**Trees**: 772 airborne laser scans of 8 species, at most 1,024 points; {_FOLDS}",
+}
+
+
+def stamp(result: dict) -> str:
+    """Where and when."""
+    machine = result["machine"]
+    flags = ", ".join(machine.get("vector_flags") or machine.get("flags", []))
+    return (
+        f"{result['date']}, {machine['cpu']}, {machine['cores']} cores ({flags}), Python {machine['python']}"
+    )
+
+
+def learned_page(result: dict) -> str:
+    """Learned pooling beside the closed-form descriptor, set by set."""
+    lines = [
+        "# Learned pooling: what was measured",
+        "",
+        f"`python benchmarks/learned.py`, {stamp(result)}, one thread; raw figures and",
+        "settings in `benchmarks/results/learned.json`. How to use it: [learning.md](learning.md).",
+        "",
+    ]
+    for name, about in _SETS.items():
+        table = {row: e for row, e in result["results"].get(name, {}).items() if "mean" in e}
+        if not table:
+            continue
+        lines += [
+            f"{about}.",
+            "",
+            "| row | accuracy, % | splits | paper | trained with |",
+            "|---|---|---|---|---|",
+        ]
+        for row, entry in sorted(table.items(), key=lambda item: item[1]["mean"]):
+            accuracy = f"{entry['mean']:.2f} ± {entry['std']:.2f}"
+            cells = (
+                row,
+                accuracy,
+                len(entry["splits"]),
+                entry.get("paper") or "",
+                _trained(entry["settings"]),
+            )
+            lines.append(f"| {' | '.join(map(str, cells))} |")
+        lines.append("")
+    lines += [
+        "± is the standard deviation over splits. `desc` and `simple` are the closed-form descriptors with",
+        "the paper's MLP on the same splits. `full` is the paper's HFS-full on its own features; `beyond`",
+        "has logarithms of density and energies, the transition in closed form, and the gradient. The paper",
+        "trains 250 epochs with all points of a cloud; what each row had is in its last column. The paper's",
+        "figures for the reconstructed sets belong to other clouds.",
+        "",
+    ]
+    missing = [
+        name for name in _SETS if not any("mean" in e for e in result["results"].get(name, {}).values())
+    ]
+    return "\n".join([*lines, f"Not run: {', '.join(missing)}.", ""] if missing else lines)
+
+
+def _trained(settings: dict) -> str:
+    if "epochs" not in settings:
+        return "to convergence"
+    named = ("label_smoothing", "network", "n_scales")
+    extra = "".join(f", {k.replace('_', ' ')} {settings[k]}" for k in named if k in settings)
+    if "whole_epochs" in settings:
+        extra = f", all in the last {settings['whole_epochs']}" + extra
+    return f"{settings['epochs']} epochs, {settings.get('train_points') or 'all'} points{extra}"
+
+
+def epochs_page(result: dict) -> str:
+    """Epochs a second, packed and plain."""
+    tuned = ", C library tuned" if result["malloc_tuned"] else ""
+    lines = [
+        "## Epochs a second",
+        "",
+        f"`python benchmarks/epochs.py`, {stamp(result)}, threads: {result['threads']}{tuned}.",
+        "HFS-full in space, 8 scales, batches of 32, features in memory.",
+        "",
+        "| clouds | packed | Python loop | padded, masked | packed, a quarter of points | features, once |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, entry in result["sets"].items():
+        cells = [f"{entry[way]['epochs_a_second']:.2f}" for way in ("packed", "loop", "padded", "a quarter")]
+        lines.append(f"| {name} | {' | '.join(cells)} | {entry['features_seconds']:.2f} s |")
+    lines += [
+        "",
+        "Most of an epoch is matrix products, which all ways share: packing saves part of the rest.",
+        "Computing the features once rather than in every epoch, and drawing some of the points, save more.",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,40 @@
+"""What a cross-validation says: accuracies with their spread, and who is taken for whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def figures(labels: np.ndarray, predicted: np.ndarray, folds: np.ndarray) -> dict[str, Any]:
+    """Accuracy, mean accuracy over classes (mACC) and macro F1, fold by fold; the confusion matrix of all."""
+    from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, f1_score
+
+    classes = np.unique(labels)
+    scores = {
+        "accuracy": accuracy_score,
+        "mACC": balanced_accuracy_score,
+        "macro_F1": lambda true, found: f1_score(true, found, average="macro", zero_division=0.0),
+    }
+    out: dict[str, Any] = {"folds": int(folds.max()) + 1, "classes": classes.tolist()}
+    for name, score in scores.items():
+        values = [float(score(labels[folds == k], predicted[folds == k])) for k in range(out["folds"])]
+        out[name] = {"mean": float(np.mean(values)), "std": float(np.std(values)), "by_fold": values}
+    matrix = confusion_matrix(labels, predicted, labels=classes)
+    out["confusion"] = matrix.tolist()
+    out["recall"] = dict(
+        zip(map(str, classes.tolist()), (matrix.diagonal() / matrix.sum(axis=1)).tolist(), strict=True)
+    )
+    return out
+
+
+def printed(found: dict[str, Any]) -> str:
+    """The figures as a few lines of text."""
+    lines = [
+        f"{name.replace('_', ' ')} {100 * found[name]['mean']:.1f} ± {100 * found[name]['std']:.1f} %"
+        for name in ("accuracy", "mACC", "macro_F1")
+    ]
+    worst = sorted(found["recall"].items(), key=lambda item: item[1])[:3]
+    hardest = ", ".join(f"{name} ({100 * share:.0f} %)" for name, share in worst)
+    return f"{found['folds']} folds: " + ", ".join(lines) + f"\nhardest classes: {hardest}"

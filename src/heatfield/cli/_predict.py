@@ -1,0 +1,84 @@
+"""``heatfield predict``: a model and files in, a table of labels and probabilities out."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+from pathlib import Path
+
+# Files that are read and classified together.
+_TOGETHER = 64
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a folder that 'heatfield train' wrote")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, or patterns in quotes")
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the table, a .csv")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, ... (default: a GPU if there is one)")
+    parser.add_argument("--jobs", type=int, default=-1, help="threads for the features (default: all cores)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0: all classified. 1: some files could not be read, see the .errors.csv. 2: nothing could start."""
+    import warnings
+
+    from tqdm import tqdm
+
+    from .._check import HeatFieldWarning
+    from .._classifier import HFSClassifier
+    from ..io import write_atomically
+    from ._collect import collect
+    from ._features import write_errors
+    from ._reading import read_clouds
+
+    out: Path = options.out
+    if out.suffix != ".csv":
+        raise ValueError(f"--out must end in .csv, got {str(out)!r}")
+    if out.is_dir() or not out.parent.is_dir():
+        raise ValueError(
+            f"cannot write {str(out)!r}: " + ("it is a folder" if out.is_dir() else "no such folder")
+        )
+    model = HFSClassifier.load(options.model, device=options.device).set_params(n_jobs=options.jobs)
+    learned = hasattr(model, "learner_")
+    n_dims = model.learner_.recipe.n_dims if learned else model.descriptor_.n_dims_
+    reading = model.notes_.get("reading", {})  # points are read as they were for the training
+    files, skipped = collect(options.paths)
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["file", "label", "probability", *(f"p_{name}" for name in model.classes_), "note"])
+    errors: list[tuple[str, str, str]] = []
+    notes = 0
+    with tqdm(total=len(files), unit=" files", disable=True if options.quiet else None) as bar:
+        for first in range(0, len(files), _TOGETHER):
+            some = files[first : first + _TOGETHER]
+            clouds, failed = read_clouds(some, reading, n_dims=n_dims, quiet=True)
+            errors += failed
+            if clouds:
+                known = getattr(model, "input_range_", None)
+                odd = dict(known.unlike(list(clouds.values()))) if known is not None else {}
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", HeatFieldWarning)  # said in the table, file by file
+                    proba = model.predict_proba(list(clouds.values()))
+                for row, (i, shares) in enumerate(zip(clouds, proba, strict=True)):
+                    best = int(shares.argmax())
+                    cells = [f"{share:.6g}" for share in shares]
+                    writer.writerow([some[i], model.classes_[best], cells[best], *cells, odd.get(row, "")])
+                notes += len(odd)
+            bar.update(len(some))
+    write_atomically(out, table.getvalue().encode("utf-8", "surrogateescape"))
+    path = write_errors(out, errors)
+    if not options.quiet:
+        other = f"; {skipped} files of other kinds passed over" if skipped else ""
+        print(f"{len(files) - len(errors)} of {len(files)} files -> {out}{other}")
+    if notes:
+        print(
+            f"heatfield predict: {notes} clouds are unlike the training set, see the column note",
+            file=sys.stderr,
+        )
+    if errors:
+        print(f"heatfield predict: {len(errors)} of {len(files)} files failed, see {path}", file=sys.stderr)
+    return 1 if errors else 0

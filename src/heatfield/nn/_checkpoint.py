@@ -1,0 +1,86 @@
+"""Training that survives a kill: one safetensors file an epoch, replaced in one step.
+
+It holds the network, the optimiser's moments, both random states, and the history. Loading it runs
+no code.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from ..io import write_atomically
+
+_FORMAT = "heatfield-checkpoint-1"
+
+
+def write_checkpoint(
+    path: Path,
+    fingerprint: str,
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    rng: np.random.Generator,
+    progress: dict[str, Any],
+    best: dict[str, Tensor] | None,
+) -> None:
+    """Everything that the rest of the training depends on. ``progress`` is plain JSON."""
+    tensors = {f"network.{k}": v for k, v in network.state_dict().items()}
+    tensors |= {f"best.{k}": v for k, v in (best or {}).items()}
+    for number, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{number}.{k}": v for k, v in state.items() if isinstance(v, Tensor)}
+    tensors["random.cpu"] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors["random.cuda"] = torch.cuda.get_rng_state()
+    facts = {"fingerprint": fingerprint, "numpy": rng.bit_generator.state, "progress": progress}
+    data = save({k: v.detach().cpu().contiguous() for k, v in tensors.items()},
+                {"format": _FORMAT, "facts": json.dumps(facts)})  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, data)
+
+
+def read_checkpoint(
+    path: Path,
+    fingerprint: str,
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    rng: np.random.Generator,
+) -> tuple[dict[str, Any], dict[str, Tensor] | None]:
+    """Put everything back; returns progress and the best weights so far."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != _FORMAT:
+                raise ValueError(f"{str(path)!r} is not a training checkpoint of this library")
+            facts = json.loads(metadata["facts"])
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except (SafetensorError, json.JSONDecodeError, KeyError) as error:
+        raise ValueError(
+            f"the checkpoint {str(path)!r} cannot be read ({error}); delete it to start anew"
+        ) from None
+    if facts["fingerprint"] != fingerprint:
+        raise ValueError(
+            f"the checkpoint {str(path)!r} belongs to other data or settings; "
+            "delete it to start anew, or give another path"
+        )
+    network.load_state_dict(_part(tensors, "network."))
+    moments: dict[int, dict[str, Tensor]] = {}
+    for key, value in _part(tensors, "optimizer.").items():
+        number, name = key.split(".", 1)
+        moments.setdefault(int(number), {})[name] = value
+    optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
+    torch.set_rng_state(tensors["random.cpu"])
+    if "random.cuda" in tensors and torch.cuda.is_available():
+        torch.cuda.set_rng_state(tensors["random.cuda"])
+    rng.bit_generator.state = facts["numpy"]
+    return facts["progress"], _part(tensors, "best.") or None
+
+
+def _part(tensors: dict[str, Tensor], start: str) -> dict[str, Tensor]:
+    return {key[len(start) :]: value for key, value in tensors.items() if key.startswith(start)}

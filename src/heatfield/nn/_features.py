@@ -1,0 +1,244 @@
+"""`HeatFeatures`: heat field signatures as a torch module, with gradients to the coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from .._check import check_choice, check_count, check_range
+from ._heat import dimension_spectrum, half_sums, local_sums, schedule, transition_by_difference
+
+
+def pad_clouds(clouds: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Clouds (m_i, n) as one tensor (B, m, n) filled up with zeros, and the mask (B, m) of real points.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from heatfield.nn import pad_clouds
+    >>> points, mask = pad_clouds([torch.ones(2, 3), torch.ones(4, 3)])
+    >>> points.shape, mask.sum(dim=1).tolist()
+    (torch.Size([2, 4, 3]), [2, 4])
+    """
+    if not clouds:
+        raise ValueError("clouds is empty: at least one cloud is needed")
+    for i, cloud in enumerate(clouds):
+        if cloud.ndim != 2 or cloud.shape[1] != clouds[0].shape[-1]:
+            raise ValueError(
+                f"clouds[{i}] must have shape (m, {clouds[0].shape[-1]}), got {tuple(cloud.shape)}"
+            )
+    points = nn.utils.rnn.pad_sequence(list(clouds), batch_first=True)
+    sizes = torch.tensor([len(cloud) for cloud in clouds], device=points.device)
+    return points, torch.arange(points.shape[1], device=points.device) < sizes[:, None]
+
+
+class HeatFeatures(nn.Module):
+    """Per-point heat field signatures of a batch of clouds, differentiable, on any device.
+
+    phi(x_i) = [u, d_heat, tau, 2t lambda_1..n] at each of T scales: what
+    ``heatfield.signatures(points).per_point()`` gives, in the tensor's own precision. There is
+    nothing to learn: the module holds no parameters.
+
+    Parameters
+    ----------
+    n_scales, c_min, c_max :
+        The scale schedule of every cloud, see `heatfield.scale_schedule`.
+    transition : "difference" or "exact"
+        See `heatfield.signatures`.
+    with_spectrum : bool
+        Without it, three numbers a point and scale.
+    log_density : bool
+        log u in place of u, which spans many decades.
+    fixed_schedule : bool
+        Whether the times count as constants in the gradient. Otherwise it flows through the
+        spacing and the diameter too: the whole derivative.
+    memory : int
+        Bytes that the tables of pairs may take at once. Rows are worked off in pieces of this
+        size, and computed again in the backward pass instead of being kept.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from heatfield.nn import HeatFeatures
+    >>> points = torch.randn(2, 50, 3, requires_grad=True)
+    >>> features = HeatFeatures()(points)
+    >>> features.shape
+    torch.Size([2, 50, 48])
+    >>> features.sum().backward()
+    >>> points.grad.shape
+    torch.Size([2, 50, 3])
+    """
+
+    def __init__(
+        self,
+        n_scales: int = 8,
+        *,
+        c_min: float = 0.05,
+        c_max: float = 0.25,
+        transition: str = "difference",
+        with_spectrum: bool = True,
+        log_density: bool = False,
+        fixed_schedule: bool = False,
+        memory: int = 1 << 28,
+    ) -> None:
+        super().__init__()
+        self.n_scales = check_count(n_scales, "n_scales", 2)
+        self.c_min, self.c_max = check_range(c_min, c_max)
+        self.transition = check_choice(transition, "transition", ("difference", "exact"))
+        self.with_spectrum = bool(with_spectrum)
+        self.log_density = bool(log_density)
+        self.fixed_schedule = bool(fixed_schedule)
+        self.memory = check_count(memory, "memory", 1)
+
+    def extra_repr(self) -> str:
+        """The settings, as torch prints them."""
+        schedule = f"n_scales={self.n_scales}, c_min={self.c_min}, c_max={self.c_max}"
+        return f"{schedule}, transition={self.transition!r}"
+
+    def forward(
+        self, points: Tensor | Sequence[Tensor], mask: Tensor | None = None, scales: Tensor | None = None
+    ) -> Any:
+        """Features (B, m, (3 + n) T) of points (B, m, n).
+
+        Parameters
+        ----------
+        points : (B, m, n), one cloud (m, n), or a list of clouds (m_i, n)
+            A list is answered by a list.
+        mask : (B, m) bool, optional
+            False where a row only fills up: it is not seen by the others, and its features are 0.
+        scales : (T,) or (B, T), optional
+            Diffusion times, in place of the schedule.
+
+        A cloud of fewer than two distinct points has no schedule: its features are NaN.
+        """
+        if not isinstance(points, Tensor):
+            padded, mask = pad_clouds(points)
+            table = self(padded, mask, scales)
+            return [row[: len(cloud)] for row, cloud in zip(table, points, strict=True)]
+        if points.ndim == 2:
+            return self(points[None], None if mask is None else mask[None], scales)[0]
+        points, mask = _checked(points, mask)
+        u, d, tau, spectrum, _, defined = self._local(points, mask, scales)
+        channels = [(torch.log(u) if self.log_density else u)[..., None], d[..., None], tau[..., None]]
+        if self.with_spectrum:
+            channels.append(spectrum)
+        table = torch.where(defined[:, None, None], torch.cat(channels, dim=3).flatten(2), torch.nan)
+        return torch.where(mask[:, :, None], table, 0.0)
+
+    def whole(
+        self,
+        points: Tensor | Sequence[Tensor],
+        mask: Tensor | None = None,
+        scales: Tensor | None = None,
+        *,
+        hds_sigma: float = 0.5,
+    ) -> Tensor:
+        """The global and HDS blocks of each cloud, (B, 4T + 2 (n + 1) T), in the descriptor's order.
+
+        E2, C2, the Dirichlet energy and its ratio to E2; then composition and contrast of the
+        heat dimension spectrum. Differentiable like the rest.
+        """
+        if not isinstance(points, Tensor):
+            points, mask = pad_clouds(points)
+        points, mask = _checked(points, mask)
+        u, d, _, _, times, defined = self._local(points, mask, scales, spectrum=False)
+        n, rows = points.shape[2], self._rows(points)
+        weight = square = torch.zeros_like(times)
+        for first in range(0, points.shape[1], rows):
+            last = min(points.shape[1], first + rows)
+            part = _again(half_sums, points, mask, times, first, last)
+            weight, square = weight + part[0], square + part[1]
+        energy = (8.0 * torch.pi * times) ** (-n / 2) * weight
+        response = n / 2 - square / (8.0 * times * weight)
+        relative = response / (2.0 * times)
+        centers = torch.arange(n + 1, dtype=points.dtype, device=points.device)
+        hds = dimension_spectrum(u, d, mask, centers, hds_sigma)
+        table = torch.cat([energy, response, relative * energy, relative, hds], dim=1)
+        return torch.where(defined[:, None], table, torch.nan)
+
+    def _local(
+        self, points: Tensor, mask: Tensor, scales: Tensor | None, spectrum: bool | None = None
+    ) -> tuple[Tensor, ...]:
+        rows = self._rows(points)
+        if scales is None:
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not self.fixed_schedule):
+                times, defined = schedule(points, mask, self.n_scales, self.c_min, self.c_max, rows)
+        else:
+            times = torch.as_tensor(scales, dtype=points.dtype, device=points.device)
+            times = torch.atleast_2d(times).expand(points.shape[0], -1)
+            defined = mask.any(dim=1)
+        exact = self.transition == "exact"
+        with_spectrum = self.with_spectrum if spectrum is None else spectrum
+        found = [
+            _again(
+                local_sums,
+                points,
+                mask,
+                times,
+                first,
+                min(points.shape[1], first + rows),
+                exact,
+                with_spectrum,
+            )
+            for first in range(0, points.shape[1], rows)
+        ]
+        u, d, tau, lambdas = (
+            torch.cat(parts, dim=1) if parts[0].ndim > 1 else parts[0] for parts in zip(*found, strict=True)
+        )
+        return u, d, tau if exact else transition_by_difference(d, times), lambdas, times, defined
+
+    def _rows(self, points: Tensor) -> int:
+        """How many rows fit: differences and D2 of a pair, and what each scale keeps to go back."""
+        batch, m, n = points.shape
+        row = batch * m * points.element_size() * (n + 1 + self.n_scales * (6 + 2 * n))
+        return max(1, self.memory // max(1, row))
+
+
+class _Again(torch.autograd.Function):
+    """A function whose tables are not kept for the backward pass but computed again in it."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, function: Callable[..., Any], points: Tensor, mask: Tensor, times: Tensor, *rest: Any
+    ) -> Any:
+        ctx.function, ctx.rest = function, rest
+        ctx.save_for_backward(points, mask, times)
+        return function(points, mask, times, *rest)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *given: Tensor) -> tuple[Any, ...]:
+        points, mask, times = ctx.saved_tensors
+        inputs = [t.detach().requires_grad_() for t in (points, times)]
+        with torch.enable_grad():
+            outputs = ctx.function(inputs[0], mask, inputs[1], *ctx.rest)
+        used = [(o, g) for o, g in zip(outputs, given, strict=True) if o.requires_grad]
+        found = torch.autograd.grad([o for o, _ in used], inputs, [g for _, g in used])
+        return None, found[0], None, found[1], *(None for _ in ctx.rest)
+
+
+def _again(function: Callable[..., Any], points: Tensor, mask: Tensor, times: Tensor, *rest: Any) -> Any:
+    if torch.is_grad_enabled() and (points.requires_grad or times.requires_grad):
+        return _Again.apply(function, points, mask, times, *rest)
+    return function(points, mask, times, *rest)
+
+
+def _checked(points: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    if points.ndim != 3 or points.shape[1] == 0 or points.shape[2] == 0:
+        raise ValueError(f"points must have shape (B, m, n), got {tuple(points.shape)}")
+    if points.dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"points must be float32 or float64, got {points.dtype}")
+    if mask is None:
+        mask = torch.ones(points.shape[:2], dtype=torch.bool, device=points.device)
+    elif mask.shape != points.shape[:2] or mask.dtype != torch.bool:
+        raise ValueError(
+            f"mask must be bool of shape {tuple(points.shape[:2])}, got {mask.dtype} of {tuple(mask.shape)}"
+        )
+    # Rows that only fill up stand on a real point: far from all of them, their 0 / 0 would spoil gradients.
+    first = mask.to(torch.uint8).argmax(dim=1)
+    stand_in = points[torch.arange(len(points), device=points.device), first][:, None, :]
+    return torch.where(mask[:, :, None], points, stand_in), mask

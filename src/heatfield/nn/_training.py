@@ -1,0 +1,196 @@
+"""The training loop: shuffled batches, a cosine schedule, checkpoints, early stopping."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ._batches import Packed
+from ._checkpoint import read_checkpoint, write_checkpoint
+
+
+@dataclass(frozen=True)
+class Training:
+    """How to train. The defaults are the paper's for HFS-full."""
+
+    epochs: int = 250
+    batch_size: int = 32
+    learning_rate: float = 1e-3
+    final_rate: float = 0.0
+    optimizer: str = "adam"
+    weight_decay: float = 0.0
+    label_smoothing: float = 0.0  # the share of the wrong classes together
+    class_weight: tuple[float, ...] | None = None
+    patience: int | None = None
+    train_points: int | None = None
+    whole_epochs: int = 0  # at the end, with all points
+    augment: bool = False
+    seed: int | None = None
+    checkpoint: Path | None = None
+    progress: bool | None = None
+
+    def rate(self, epoch: int) -> float:
+        """The learning rate of an epoch: half a cosine from the first to the final one."""
+        share = 0.5 * (1.0 + math.cos(math.pi * epoch / self.epochs))
+        return self.final_rate + (self.learning_rate - self.final_rate) * share
+
+    def points(self, epoch: int) -> int | None:
+        """How many points of each cloud an epoch draws; None for all."""
+        return None if epoch >= self.epochs - self.whole_epochs else self.train_points
+
+    def make_optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
+        """Adam, or SGD with momentum 0.9."""
+        if self.optimizer == "adam":
+            return torch.optim.Adam(network.parameters(), self.learning_rate, weight_decay=self.weight_decay)
+        return torch.optim.SGD(
+            network.parameters(), self.learning_rate, momentum=0.9, weight_decay=self.weight_decay
+        )
+
+    def loss(self, n_classes: int, device: torch.device) -> nn.CrossEntropyLoss:
+        """Cross entropy in which the wrong classes share ``label_smoothing`` evenly."""
+        weight = None
+        if self.class_weight is not None:
+            weight = torch.tensor(self.class_weight, dtype=torch.float32, device=device)
+        # torch counts the right class among those that share.
+        smoothing = self.label_smoothing * n_classes / (n_classes - 1)
+        return nn.CrossEntropyLoss(weight, label_smoothing=smoothing)
+
+
+Forward = Callable[[nn.Module, tuple[Tensor, ...], np.random.Generator | None], Tensor]
+
+
+def train(
+    network: nn.Module,
+    forward: Forward,
+    data: Packed,
+    labels: NDArray[np.int64],
+    held_out: tuple[Packed, NDArray[np.int64]] | None,
+    n_classes: int,
+    options: Training,
+    fingerprint: str,
+) -> list[dict[str, float]]:
+    """Train in place, from the checkpoint if there is one; returns the history, an entry an epoch.
+
+    With the same seed and one thread the weights are the same to the bit, stopped and resumed or not.
+    """
+    optimizer = options.make_optimizer(network)
+    rng = np.random.default_rng(options.seed)
+    loss = options.loss(n_classes, data.device)
+    target = torch.from_numpy(labels).to(data.device)
+    progress: dict[str, Any] = {"epoch": 0, "history": [], "best": None, "stopped": False}
+    best: dict[str, Tensor] | None = None
+    if options.checkpoint is not None and options.checkpoint.exists():
+        progress, best = read_checkpoint(options.checkpoint, fingerprint, network, optimizer, rng)
+    line = _Line(options)
+    started, done_before = time.perf_counter(), progress["epoch"]
+    while progress["epoch"] < options.epochs and not progress["stopped"]:
+        epoch_start = time.perf_counter()
+        for group in optimizer.param_groups:
+            group["lr"] = options.rate(progress["epoch"])
+        points = options.points(progress["epoch"])
+        entry = _one_epoch(network, forward, data, target, loss, optimizer, rng, options, points)
+        if held_out is not None:
+            entry |= _validate(network, forward, *held_out, loss)
+            if progress["best"] is None or entry["validation_loss"] < progress["best"][1]:
+                progress["best"] = [progress["epoch"], entry["validation_loss"]]
+                if options.patience is not None:
+                    best = {k: v.clone() for k, v in network.state_dict().items()}
+            elif options.patience is not None:
+                progress["stopped"] = progress["epoch"] - progress["best"][0] >= options.patience
+        entry["seconds"] = round(time.perf_counter() - epoch_start, 4)
+        progress["history"].append(entry)
+        progress["epoch"] += 1
+        if options.checkpoint is not None:
+            write_checkpoint(options.checkpoint, fingerprint, network, optimizer, rng, progress, best)
+        spent = (time.perf_counter() - started) / (progress["epoch"] - done_before)
+        line.show(progress["epoch"], entry, spent * (options.epochs - progress["epoch"]))
+    line.end()
+    if best is not None:
+        network.load_state_dict(best)
+    return progress["history"]
+
+
+def _one_epoch(
+    network: nn.Module,
+    forward: Forward,
+    data: Packed,
+    target: Tensor,
+    loss: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    rng: np.random.Generator,
+    options: Training,
+    points: int | None,
+) -> dict[str, float]:
+    network.train()
+    order = rng.permutation(len(target))
+    cuts = list(range(options.batch_size, len(order), options.batch_size))
+    if cuts and len(order) - cuts[-1] == 1:  # batch norm needs two: the last cloud joins the batch before
+        cuts.pop()
+    total, right = 0.0, 0
+    for clouds in np.split(order, cuts):
+        inputs = data.batch(clouds, points, rng)
+        wanted = target[torch.from_numpy(clouds).to(data.device)]
+        logits = forward(network, inputs, rng if options.augment else None)
+        value = loss(logits, wanted)
+        optimizer.zero_grad(set_to_none=True)
+        value.backward()
+        optimizer.step()
+        total += float(value.detach()) * len(clouds)
+        right += int((logits.detach().argmax(dim=1) == wanted).sum())
+    return {"loss": total / len(order), "accuracy": right / len(order)}
+
+
+@torch.no_grad()
+def all_logits(network: nn.Module, forward: Forward, data: Packed) -> Tensor:
+    """Logits (N, classes) of every cloud, with all of its points."""
+    network.eval()
+    return torch.cat([forward(network, data.batch(clouds), None) for clouds in data.pieces()])
+
+
+def _validate(
+    network: nn.Module, forward: Forward, data: Packed, labels: NDArray[np.int64], loss: nn.Module
+) -> dict[str, float]:
+    target = torch.from_numpy(labels).to(data.device)
+    logits = all_logits(network, forward, data)
+    right = (logits.argmax(dim=1) == target).float().mean()
+    return {"validation_loss": float(loss(logits, target)), "validation_accuracy": float(right)}
+
+
+class _Line:
+    """How far the training is: on a terminal one line that is overwritten, elsewhere a line an epoch."""
+
+    def __init__(self, options: Training) -> None:
+        self.terminal = sys.stderr.isatty()
+        self.on = self.terminal if options.progress is None else options.progress
+        self.epochs = options.epochs
+
+    def show(self, epoch: int, entry: dict[str, float], left: float) -> None:
+        if not self.on:
+            return
+        text = (
+            f"epoch {epoch}/{self.epochs}  loss {entry['loss']:.4f}  accuracy {100 * entry['accuracy']:.1f} %"
+        )
+        if "validation_accuracy" in entry:
+            text += f"  validation {100 * entry['validation_accuracy']:.1f} %"
+        minutes, seconds = divmod(round(left), 60)
+        text += f"  {entry['seconds']:.2f} s an epoch, {minutes} min {seconds:02d} s left"
+        print(
+            f"\r{text}\033[K" if self.terminal else text,
+            end="" if self.terminal else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def end(self) -> None:
+        if self.on and self.terminal:
+            print(file=sys.stderr)

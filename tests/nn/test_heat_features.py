@@ -1,0 +1,199 @@
+"""HeatFeatures: the reference's numbers, with gradients, for clouds of any size."""
+
+import functools
+import re
+
+import numpy as np
+import pytest
+import reference
+from clouds import cloud, rotation
+
+import heatfield as hf
+
+torch = pytest.importorskip("torch")
+from heatfield.nn import ClosedFormFeatures, HeatFeatures, pad_clouds  # noqa: E402
+
+SIZES = (12, 31, 23)
+
+
+def some_clouds(n, seed=0):
+    rng = np.random.default_rng(seed)
+    clouds = [rng.normal(size=(m, n)) for m in SIZES]
+    clouds[1][4] = clouds[1][7]  # a duplicate is no neighbour of its copy
+    return clouds
+
+
+def tensors(clouds, dtype=torch.float64):
+    return [torch.tensor(c, dtype=dtype) for c in clouds]
+
+
+def expected(points, transition):
+    scales = reference.scale_schedule(points)
+    u, d, tau, spectrum = reference.local_signatures(points, scales, transition)
+    table = np.concatenate([np.stack([u, d, tau], axis=2), spectrum], axis=2)
+    parts = [*reference.global_signatures(points, scales)]
+    parts += [p.T.ravel() for p in reference.heat_dimension_spectrum(u, d, points.shape[1])]
+    return table.reshape(len(points), -1), np.concatenate(parts)
+
+
+@pytest.mark.parametrize(("dtype", "tol"), [(torch.float64, 1e-10), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("transition", ["difference", "exact"])
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_equals_the_reference(n, transition, dtype, tol):
+    clouds = some_clouds(n)
+    module = HeatFeatures(transition=transition, memory=300_000)  # several pieces
+    rows = module(tensors(clouds, dtype))
+    whole = module.whole(tensors(clouds, dtype))
+    for i, points in enumerate(clouds):
+        table, blocks = expected(points, transition)
+        assert rows[i].dtype == dtype
+        np.testing.assert_allclose(rows[i].numpy(), table, rtol=tol, atol=tol)
+        np.testing.assert_allclose(whole[i].numpy(), blocks, rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize("name", ["lattice", "collinear", "clusters", "duplicates"])
+def test_nasty_clouds(name):
+    points = cloud(name, 3)[:80]
+    table, _ = expected(points, "difference")
+    np.testing.assert_allclose(HeatFeatures()(torch.tensor(points)).numpy(), table, rtol=1e-9, atol=1e-10)
+
+
+def test_padding_and_pieces_change_nothing():
+    clouds = tensors(some_clouds(3))
+    points, mask = pad_clouds(clouds)
+    points = torch.where(mask[:, :, None], points, torch.nan)  # whatever stands in the padding
+    table = HeatFeatures()(points, mask)
+    for row, alone, m in zip(table, clouds, SIZES, strict=True):
+        torch.testing.assert_close(row[:m], HeatFeatures(memory=1)(alone), rtol=1e-12, atol=1e-13)
+        assert (row[m:] == 0.0).all()
+
+
+def test_gradient_is_the_derivative():
+    points = torch.randn(2, 5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    mask = torch.tensor([[True] * 5, [True] * 4 + [False]])
+    points.requires_grad_()
+    assert torch.autograd.gradcheck(lambda p: HeatFeatures(2, transition="exact")(p, mask), (points,))
+    # Random projections of the derivative: the same question at a fraction of the work.
+    check = functools.partial(torch.autograd.gradcheck, fast_mode=True)
+    assert check(lambda p: HeatFeatures(3, memory=3000)(p, mask), (points,))
+    assert check(lambda p: HeatFeatures(3).whole(p, mask), (points,))
+    times = torch.tensor([0.1, 1.0], dtype=torch.float64, requires_grad=True)
+    assert check(lambda p, t: HeatFeatures()(p, scales=t), (points.detach()[:1], times))
+
+
+def test_gradient_where_eigenvalues_coincide():
+    """The corners of a cube: around its centre all three eigenvalues are the same. Only symmetric functions
+    of them have a derivative there."""
+    corners = np.stack(np.meshgrid(*[[-1.0, 1.0]] * 3), axis=-1).reshape(-1, 3)
+    points = torch.tensor(np.concatenate([[[0.0, 0.0, 0.0]], corners]), requires_grad=True)
+    times = torch.tensor([0.4, 1.0], dtype=torch.float64)
+
+    def spectrum(p):
+        return HeatFeatures()(p, scales=times).reshape(9, 2, 6)[:1, :, 3:]
+
+    values = spectrum(points)
+    assert (values[..., 0] - values[..., 2]).detach().abs().max() < 1e-12
+    for power in (1, 2, 3):
+        assert torch.autograd.gradcheck(lambda p, k=power: (spectrum(p) ** k).sum(dim=2), (points,))
+    (gradient,) = torch.autograd.grad(values.sum(), points)
+    assert torch.isfinite(gradient).all()
+
+
+def test_gradient_with_padding_far_away_is_finite():
+    near = torch.randn(5, 3, dtype=torch.float64) + 1e6  # the padding stands at the origin
+    points, mask = pad_clouds([near, near.repeat(2, 1)[:8]])
+    points.requires_grad_()
+    HeatFeatures()(points, mask).sum().backward()
+    assert torch.isfinite(points.grad).all()
+    assert (points.grad[0, 5:] == 0.0).all()
+
+
+def test_recomputing_does_not_change_the_gradient():
+    points = torch.randn(1, 20, 3, dtype=torch.float64, requires_grad=True)
+    found = []
+    for memory in (1 << 30, 50_000):
+        (gradient,) = torch.autograd.grad(HeatFeatures(memory=memory)(points).square().sum(), points)
+        found.append(gradient)
+    torch.testing.assert_close(found[0], found[1], rtol=1e-10, atol=1e-10)
+
+
+def test_fixed_schedule_keeps_the_times_out_of_the_gradient():
+    points = torch.randn(20, 3, dtype=torch.float64, requires_grad=True)
+    times = torch.tensor(hf.scale_schedule(points.detach().numpy()))
+    (fixed,) = torch.autograd.grad(HeatFeatures(fixed_schedule=True)(points).sum(), points)
+    (given,) = torch.autograd.grad(HeatFeatures()(points, scales=times).sum(), points)
+    torch.testing.assert_close(fixed, given, rtol=1e-9, atol=1e-6)
+    (whole,) = torch.autograd.grad(HeatFeatures()(points).sum(), points)
+    assert not torch.allclose(whole, fixed)
+
+
+def test_invariance():
+    points = some_clouds(3)[1]
+    turned = points @ rotation(3, seed=1).T + 5.0
+    torch.testing.assert_close(
+        HeatFeatures()(torch.tensor(turned)), HeatFeatures()(torch.tensor(points)), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_one_place_only_is_nan_and_spoils_no_other():
+    points = torch.stack([torch.ones(4, 3), torch.randn(4, 3)]).double().requires_grad_()
+    table = HeatFeatures()(points)
+    assert table[0].isnan().all()
+    table[1].sum().backward()
+    assert torch.isfinite(points.grad).all()
+
+
+def test_log_density():
+    points = torch.tensor(some_clouds(2)[0])
+    plain, log = HeatFeatures()(points), HeatFeatures(log_density=True)(points)
+    torch.testing.assert_close(log[:, ::5], plain[:, ::5].log())
+    torch.testing.assert_close(log[:, 1::5], plain[:, 1::5])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: HeatFeatures()(torch.zeros(3)), "points must have shape (B, m, n), got (3,)"),
+        (lambda: HeatFeatures()(torch.ones(2, 3, 3, dtype=torch.int64)), "points must be float32 or float64"),
+        (lambda: HeatFeatures()(torch.ones(2, 3, 3), torch.ones(2, 4) > 0), "mask must be bool of shape"),
+        (lambda: HeatFeatures(1), "n_scales must be an integer of at least 2, got 1"),
+        (lambda: HeatFeatures(transition="slow"), "transition must be one of"),
+        (lambda: pad_clouds([]), "clouds is empty"),
+        (lambda: pad_clouds([torch.zeros(2, 3), torch.zeros(2, 2)]), "clouds[1] must have shape (m, 3)"),
+        (lambda: ClosedFormFeatures(("colour",)), "blocks must be some of"),
+        (lambda: ClosedFormFeatures(("hds",)), "with at least one of 'density'"),
+    ],
+)  # fmt: skip
+def test_wrong_input(call, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()
+
+
+def test_closed_form_transform(tmp_path):
+    points = some_clouds(3)[1]
+    table, blocks = expected(points, "difference")
+    plain = ClosedFormFeatures(dtype=torch.float64)
+    kept = ClosedFormFeatures(dtype=torch.float64, cache=tmp_path)
+    for transform in (plain, kept, kept):
+        rows, whole = transform(torch.tensor(points))
+        np.testing.assert_allclose(rows.numpy(), table, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(whole.numpy(), blocks, rtol=1e-10, atol=1e-10)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"broken")  # computed again
+    np.testing.assert_allclose(kept(points)[0].numpy(), table, rtol=1e-10, atol=1e-10)
+    assert file.stat().st_size > 1000
+
+
+def test_closed_form_blocks():
+    points = some_clouds(3)[1]
+    s = hf.signatures(points, transition="exact")
+    blocks = ("log_global", "log_density", "gradient", "transition")
+    rows, whole = ClosedFormFeatures(blocks, transition="exact", dtype=torch.float64)(points)
+    rows = rows.numpy().reshape(len(points), 8, 3)
+    np.testing.assert_allclose(rows[:, :, 0], np.log(s.density))
+    np.testing.assert_allclose(rows[:, :, 1], s.transition)
+    field = hf.HeatField(points)
+    slope = np.stack([field.gradient(points, t) / field.value(points, t)[:, None] for t in s.scales], axis=1)
+    length = np.sqrt(2 * s.scales) * np.linalg.norm(slope, axis=2)
+    np.testing.assert_allclose(rows[:, :, 2], length, atol=1e-6)
+    np.testing.assert_allclose(whole[:8], np.log(s.energy))

@@ -1,0 +1,145 @@
+"""The networks: their size, their invariance, and compiled passes equal to plain torch."""
+
+import copy
+import itertools
+import re
+
+import numpy as np
+import pytest
+from clouds import rotation
+
+import heatfield as hf
+
+torch = pytest.importorskip("torch")
+from heatfield.nn import HFSDGCNN, HFSFull  # noqa: E402
+from heatfield.nn._dgcnn import EdgeConv  # noqa: E402
+from heatfield.nn._edges import pooled_edges  # noqa: E402
+from heatfield.nn._graph import nearest  # noqa: E402
+from heatfield.nn._segments import segment_mean_and_max, segment_softmax  # noqa: E402
+
+STARTS = torch.tensor([0, 30, 31, 45, 70])
+
+
+def rows(width, seed=0):
+    return torch.randn(70, width, generator=torch.Generator().manual_seed(seed))
+
+
+def size(network):
+    return sum(p.numel() for p in network.parameters())
+
+
+def test_parameters():
+    """The paper says about 0.2 M in space with 8 scales; DGCNN's authors 1,809,576 with 40 classes."""
+    for classes in (2, 10, 15):
+        assert 190_000 <= size(HFSFull(48, 96, classes)) <= 220_000
+    assert size(HFSDGCNN(0, 3, 40)) == 1_809_576
+    assert size(HFSDGCNN(48, 3, 40)) == 1_809_576 + 2 * 48 * 64
+
+
+@pytest.mark.parametrize("pooling", [("mean", "max"), ("max",), ("mean", "max", "std", "attention")])
+def test_compiled_passes_equal_torch(pooling):
+    """Single precision on the processor is compiled, double precision is plain torch."""
+    net = HFSFull(10, 6, 4, widths=(16, 32), head=8, dropout=0.0, pooling=pooling)
+    wide = copy.deepcopy(net).double()
+    points, whole, target = rows(10), rows(6)[:4], torch.arange(4)
+    for network, kind in ((net, torch.float32), (wide, torch.float64)):
+        logits = network(points.to(kind), whole.to(kind), STARTS)
+        torch.nn.functional.cross_entropy(logits, target).backward()
+    for (name, one), other in zip(net.named_parameters(), wide.parameters(), strict=True):
+        torch.testing.assert_close(one.grad.double(), other.grad, rtol=1e-3, atol=1e-5, msg=name)
+    found, expected = net.eval()(points, whole, STARTS), wide.eval()(points.double(), whole.double(), STARTS)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_segments():
+    values = rows(5).requires_grad_()
+    mean, most = segment_mean_and_max(values, STARTS)
+    pieces = values.tensor_split(STARTS[1:-1].tolist())
+    torch.testing.assert_close(mean, torch.stack([p.mean(dim=0) for p in pieces]))
+    torch.testing.assert_close(most, torch.stack([p.amax(dim=0) for p in pieces]))
+    wide = values.detach().double().requires_grad_()
+    plain = segment_mean_and_max(wide, STARTS)
+    given = rows(5, seed=1)[:4]
+    (one,) = torch.autograd.grad([mean, most], values, [given, 2 * given])
+    (other,) = torch.autograd.grad(plain, wide, [given.double(), 2 * given.double()])
+    torch.testing.assert_close(one.double(), other, rtol=1e-5, atol=1e-6)
+    owner = torch.repeat_interleave(torch.diff(STARTS))
+    shares = segment_softmax(100 * rows(2), owner, 4)
+    torch.testing.assert_close(torch.zeros(4, 2).index_add(0, owner, shares), torch.ones(4, 2))
+
+
+def test_graph_is_that_of_each_cloud():
+    points = rows(3).double()
+    for exact in (True, False):
+        found = nearest(points.float(), STARTS, 8, exact=exact)
+        assert torch.equal(found, nearest(points, STARTS, 8, exact=exact))
+        for first, last in itertools.pairwise(STARTS.tolist()):
+            mine = points[first:last]
+            expected = torch.cdist(mine, mine).argsort(dim=1)[:, :8] + first
+            for i, row in enumerate(expected):
+                own = found[first + i]
+                assert own[: len(row)].tolist() == row.tolist()
+                assert (own[len(row) :] == first + i).all()  # fewer than k points: the point itself
+
+
+def test_edge_convolution_is_the_published_one():
+    """max_j LeakyReLU(BN(W [x_j - x_i, x_i])), with its table of edges, as one would write it down."""
+    layer, values = EdgeConv(4, 6), rows(4)
+    with torch.no_grad():
+        layer.norm.weight.copy_(torch.tensor([1.0, -0.5, 2.0, 0.1, -1.0, 0.7]))  # also turned around
+        layer.norm.bias.copy_(torch.randn(6))
+    plain, near = copy.deepcopy(layer), nearest(values, STARTS, 5, exact=True)
+    one = values.clone().requires_grad_()
+    other = values.clone().requires_grad_()
+    found = layer(one, near)
+    edges = torch.cat([other[near] - other[:, None], other[:, None].expand(-1, 5, -1)], dim=2)
+    table = plain.norm((edges @ plain.weight.T).flatten(0, 1)).unflatten(0, (70, 5))
+    expected = torch.nn.functional.leaky_relu(table, 0.2).amax(dim=1)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    given = rows(6, seed=2)
+    grads = torch.autograd.grad(found, [one, layer.weight, layer.norm.weight, layer.norm.bias], given)
+    wanted = torch.autograd.grad(expected, [other, plain.weight, plain.norm.weight, plain.norm.bias], given)
+    for a, b in zip(grads, wanted, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=2e-4)
+    torch.testing.assert_close(layer.norm.running_mean, plain.norm.running_mean)
+    torch.testing.assert_close(layer.norm.running_var, plain.norm.running_var)
+    torch.testing.assert_close(layer.eval()(values, near), plain.eval()(values, near))
+
+
+def test_pooled_edges_equal_torch():
+    a, b, near = rows(5), rows(5, seed=1), nearest(rows(3), STARTS, 20, exact=True)
+    inputs = [[t.to(kind).requires_grad_() for t in (a, b)] for kind in (torch.float32, torch.float64)]
+    found, expected = (pooled_edges(*pair, near) for pair in inputs)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.double(), other, rtol=1e-5, atol=1e-6)
+    given = [torch.randn_like(t) for t in found]
+    grads = torch.autograd.grad(found, inputs[0], given)
+    wanted = torch.autograd.grad(expected, inputs[1], [g.double() for g in given])
+    for one, other in zip(grads, wanted, strict=True):
+        torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=1e-4)
+
+
+def test_logits_do_not_change_under_rotation():
+    rng = np.random.default_rng(0)
+    clouds = [rng.normal(size=(40 + i, 3)) * [1, 1, 0.1 + i % 2] for i in range(12)]
+    model = hf.HFSClassifier("full", epochs=3, random_state=0).fit(clouds, np.arange(12) % 2)
+    turned = [c @ rotation(3, seed=i).T + 100.0 for i, c in enumerate(clouds)]
+    logits, others = (model.learner_.logits(model.point_table(some)) for some in (clouds, turned))
+    assert np.ptp(logits) > 0.1
+    np.testing.assert_allclose(others, logits, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"pooling": ("median",)},
+            "pooling must be some of 'mean', 'max', 'std', 'attention', got ('median',)",
+        ),
+        ({"widths": ()}, "widths is empty"),
+        ({"head": 0}, "head must be an integer of at least 1, got 0"),
+    ],
+)
+def test_wrong_parts(options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        HFSFull(48, 96, 3, **options)
