@@ -65,7 +65,12 @@ ROWS: dict[str, dict[str, dict]] = {
         "full, beyond, attention": {**BEYOND, **ORBITS, "network": {"pooling": ["mean", "max", "attention"]}},
         "full, beyond, 16 scales": {**BEYOND, **ORBITS, "n_scales": 16},
     },
-    "cath15": {"desc": DESC, "full": {**FULL, "epochs": 40}, "full, beyond": {**BEYOND, "epochs": 40}},
+    "cath15": {
+        "desc": DESC,
+        "full": {**FULL, "epochs": 40},
+        "full, beyond": {**BEYOND, "epochs": 40},
+        "dgcnn": {"variant": "dgcnn", "epochs": 15},
+    },
     "processes": {
         "simple": SIMPLE,
         "desc": DESC,
