@@ -102,7 +102,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
     --------
     >>> import heatfield as hf
     >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=12, n_points=300)
-    >>> model = hf.HFSClassifier("simple", head="lda").fit(clouds[::2], labels[::2])
+    >>> model = hf.HFSClassifier("simple", head="svm").fit(clouds[::2], labels[::2])
     >>> model.predict(clouds[1::2]).shape, model.score(clouds[1::2], labels[1::2]) > 0.4
     ((30,), True)
     """
