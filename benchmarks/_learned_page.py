@@ -65,8 +65,8 @@ def learned_page(result: dict) -> str:
         "the paper's MLP on the same splits. `full` is the paper's HFS-full on its own features; `beyond`",
         "has logarithms of density and energies, the transition in closed form, and the gradient. The paper",
         "trains 250 epochs with all points of a cloud; what each row had is in its last column. The paper's",
-        "figures for the reconstructed sets belong to other clouds. On the trees the closed-form descriptor is",
-        "ahead: the network knows nearly all of its training set and little of the rest, which points to",
+        "figures for the reconstructed sets belong to other clouds. On the trees the closed-form descriptor",
+        "is ahead: the network knows nearly all of its training set and little of the rest, which points to",
         "overfitting on few clouds; this was not studied further.",
         "",
     ]
