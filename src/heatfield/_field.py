@@ -42,7 +42,7 @@ class HeatField:
     method : "auto", "dense" or "fast"
         Dense sums every source that can change a digit of the result. Fast sums neighbours or takes Fourier
         transforms, whichever is cheaper, and far from the data finds through a tree what counts. Auto
-        is dense up to 6,000 sources, beyond three dimensions, or where sources times places stay below 1e8.
+        is dense up to 3,600 sources, beyond three dimensions, or where sources times places stay below 1e8.
     tol : float, optional
         What the fast path promises at *every* place, however far: `value` to ``tol`` relative to itself,
         `log_value` to tol absolute, `dimension` to 4 tol relative to 1 + d, 2t `log_hessian` to 16 tol

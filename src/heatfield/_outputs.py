@@ -22,8 +22,8 @@ from ._threads import pieces, run_pieces
 from ._tree import nearest_source
 
 # Up to this many points nothing is planned: the dense path, exact to rounding, is as fast or faster
-# (measured: even with the fast one at about 7,000 points).
-_SMALL = 6_000
+# (benchmarks/crossing.py: even with the fast one at 2,500 to 5,300 points).
+_SMALL = 3_600
 # Above it the dense path is not even priced.
 _LARGE = 200_000
 # Targets read off at a time: their sums and outputs stay in the cache.
