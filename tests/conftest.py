@@ -3,10 +3,40 @@ that it calls changes. The cache of a test run is therefore keyed by all of the 
 
 import hashlib
 import os
+import sys
 import tempfile
 from pathlib import Path
+
+import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "heatfield"
 _digest = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(SOURCE.rglob("*.py")))).hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"heatfield-tests-{_digest}"))
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """No figure stays open, or matplotlib warns of too many."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture(scope="session")
+def shared_browser():
+    """One browser for all tests of pages."""
+    from chromium import Browser, find_chromium
+
+    if find_chromium() is None:
+        pytest.skip("there is no Chromium: sh tests/browser/install_chromium.sh")
+    browser = Browser()
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def browser(shared_browser):
+    """The shared browser, in a window of the usual size."""
+    shared_browser.resize(1100, 720)
+    return shared_browser
