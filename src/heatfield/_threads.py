@@ -10,9 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from threading import Event
+from threading import Event, local
 
 from tqdm import tqdm
+
+# Set for a thread that works for another one: the event that tells it to stop.
+_asked = local()
+
+
+class Stopped(BaseException):
+    """Raised in a thread whose caller was interrupted; nobody sees it."""
 
 
 def pieces(count: int, size: int) -> list[tuple[int, int]]:
@@ -33,6 +40,7 @@ def run_pieces(
     that are under way.
     """
     todo = list(ranges)
+    outer: Event | None = getattr(_asked, "stop", None)
     total = sum(last - first for first, last in todo)
     # disable=None: no bar where standard error is not a terminal.
     with tqdm(
@@ -40,6 +48,8 @@ def run_pieces(
     ) as bar:
         if n_threads == 1 or len(todo) == 1:
             for first, last in todo:
+                if outer is not None and outer.is_set():
+                    raise Stopped
                 work(first, last)
                 bar.update(last - first)
             return
@@ -50,8 +60,8 @@ def run_pieces(
             # Each thread draws the next piece itself: handing out thousands of futures costs more
             # than computing them. The iterator of a list may be shared, the GIL guards it.
             for first, last in rest:
-                if stop.is_set():
-                    return
+                if stop.is_set() or (outer is not None and outer.is_set()):
+                    raise Stopped
                 work(first, last)
                 bar.update(last - first)
 
@@ -69,13 +79,22 @@ def run_pieces(
 
 
 def run_alone(work: Callable[[], object]) -> None:
-    """Call one long piece of foreign code in its own thread, so that Ctrl-C is heard while it computes."""
+    """Call one long piece of work in its own thread, so that Ctrl-C is heard while it computes.
+
+    What it does in pieces then ends after those under way.
+    """
+    stop = Event()
+
+    def begin() -> None:
+        _asked.stop = stop
+        work()
+
     with ThreadPoolExecutor(1, thread_name_prefix="heatfield") as pool:
-        future = pool.submit(work)
+        future = pool.submit(begin)
         try:
             while not wait([future], timeout=0.5).done:
                 pass
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            stop.set()
             raise
         future.result()
