@@ -81,7 +81,7 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
     >>> clouds = [rng.normal(size=(m, 3)) for m in (40, 50, 60)]
     >>> hf.HFSDescriptor("desc").fit_transform(clouds).shape
     (3, 336)
-    >>> hf.HFSDescriptor("desc").get_feature_names_out()[-1].item()
+    >>> hf.HFSDescriptor("desc").get_feature_names_out()[-1]
     'spectrum_3_p90_s7'
     """
 
