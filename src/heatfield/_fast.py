@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._arrange import BLOCK
+from ._bump import FINER
 from ._check import Array
 from ._costs import Costs
 from ._dense import HALF_SQUARE, HALF_WEIGHT, WEIGHT, column_count
-from ._fourier import Grid, digits_for, fourier_sums
+from ._fourier import Grid, digits_for, fourier_sums, reads_grid
 from ._moments import DIGITS
 from ._near import double_radius, near_sums, radii
 from ._plan import GRID_LIMIT, ScalePlan, chosen_nodes, price_scale, transform_cost
@@ -227,7 +228,9 @@ class _Job:
         left_out = 0.0 if everything else self.mass * math.exp(-self.wide)
         while True:
             grid = Grid.over(low, high, *box, t, digits_for(eps, self.wish.fourth), 4.0 * t * self.wide)
-            if grid.size * 2.0 ** len(low) > 2.0 * GRID_LIMIT:  # more digits would not fit into memory
+            finer_grid = FINER if reads_grid(eps, self.wish.dtype) else 2.0
+            # The plan counted a little differently; more digits than it asked for may not fit into memory.
+            if grid.size * finer_grid ** len(low) > 2.0 * GRID_LIMIT:
                 self.advance(rows.size - todo.size)
                 return todo
             if grid.size > math.prod(report.largest_grid or (0,)):
