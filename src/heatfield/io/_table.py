@@ -48,7 +48,11 @@ def _columns(source: Source, layout: Layout) -> list[NDArray[Any]] | None:
             pieces[c].append(block[c])
     if layout.claimed is not None and rows != layout.claimed:
         raise source.error(f"holds {rows} points where its first line claims {layout.claimed}", "line 1")
-    return [_joined(source, layout, c, parts, c in where) for c, parts in enumerate(pieces)]
+    joined = []
+    for c in range(width):
+        joined.append(_joined(source, layout, c, pieces[c], c in where))
+        pieces[c] = []  # let go at once: a file of many short lines is held twice at most, not three times
+    return joined
 
 
 def _data_lines(source: Source, layout: Layout) -> Iterator[tuple[list[int], list[str]]]:
