@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.fft import irfftn, rfftn
+from scipy.fft import fft, ifft, irfft, rfft
 
 from ._bump import bump_transform, fine_size, lanes_for, width_for
 from ._check import Array
@@ -18,7 +18,7 @@ from ._dense import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT, col
 from ._interpolate import interpolate
 from ._jit import compiled
 from ._spread import spread
-from ._threads import pieces, run_pieces
+from ._threads import pieces, run_pieces, stop_if_asked
 
 if TYPE_CHECKING:
     from ._fourier import Grid
@@ -54,7 +54,12 @@ class _Fine:
     def transform(self, points: Array, weights: Array | None) -> np.ndarray:
         """The transform of bumps around the points, with three axes."""
         laid = spread(points, weights, self.grid.center, self.steps, self.sizes, self.width, self.n_threads)
-        found = rfftn(laid, workers=self.n_threads, overwrite_x=True)
+        # Axis by axis, so that Ctrl-C need not wait for all of them.
+        found = rfft(laid, axis=-1, workers=self.n_threads, overwrite_x=True)
+        for axis in range(len(self.sizes) - 1):
+            stop_if_asked()
+            found = fft(found, axis=axis, workers=self.n_threads, overwrite_x=True)
+        stop_if_asked()
         return found.reshape((1,) * (3 - len(self.sizes)) + found.shape)
 
     def heat(self, t: float) -> list[Array]:
@@ -79,9 +84,14 @@ class _Fine:
     def field(self, spectrum: np.ndarray) -> Array:
         """The grid of bumps with this transform, as `interpolate` wants it. The transform is used up."""
         shape = (*self.sizes[:-1], self.sizes[-1] // 2 + 1)
-        values = irfftn(
-            spectrum.reshape(shape), s=self.sizes, norm="forward", workers=self.n_threads, overwrite_x=True
+        found = spectrum.reshape(shape)
+        for axis in range(len(self.sizes) - 1):
+            found = ifft(found, axis=axis, norm="forward", workers=self.n_threads, overwrite_x=True)
+            stop_if_asked()
+        values = irfft(
+            found, n=self.sizes[-1], axis=-1, norm="forward", workers=self.n_threads, overwrite_x=True
         )
+        stop_if_asked()
         continued = np.concatenate([values, values[..., : lanes_for(self.width)]], axis=-1)
         return continued.reshape((1,) * (3 - len(self.sizes)) + continued.shape)
 

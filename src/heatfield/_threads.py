@@ -22,6 +22,13 @@ class Stopped(BaseException):
     """Raised in a thread whose caller was interrupted; nobody sees it."""
 
 
+def stop_if_asked() -> None:
+    """Raise `Stopped` where the caller was interrupted; for long work that has no pieces."""
+    outer: Event | None = getattr(_asked, "stop", None)
+    if outer is not None and outer.is_set():
+        raise Stopped
+
+
 def pieces(count: int, size: int) -> list[tuple[int, int]]:
     """The ranges (0, size), (size, 2 size), ... up to count."""
     return [(start, min(count, start + size)) for start in range(0, count, size)]
