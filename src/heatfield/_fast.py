@@ -20,7 +20,7 @@ from ._plan import GRID_LIMIT, ScalePlan, chosen_nodes, price_scale, transform_c
 from ._threads import pieces, run_alone, run_pieces
 from ._tree import blocks_within, estimate_within, grow
 
-# The transform's error stays below this many times eps times the largest sum (measured: below 1).
+# The transform's error stays below this many times eps times the largest sum (measured: below 1.4).
 SAFETY = 2.0
 # eps of the first try, in units of tol: the largest sum may be this many times (over 2) the own one.
 _FIRST_TRY = 0.1
@@ -229,8 +229,9 @@ class _Job:
         while True:
             grid = Grid.over(low, high, *box, t, digits_for(eps, self.wish.fourth), 4.0 * t * self.wide)
             finer_grid = FINER if reads_grid(eps, self.wish.dtype) else 2.0
-            # The plan counted a little differently; more digits than it asked for may not fit into memory.
-            if grid.size * finer_grid ** len(low) > 2.0 * GRID_LIMIT:
+            # More digits than the plan asked for may not fit into memory. The first try always runs: it also
+            # gives the totals of g, which those summed directly afterwards count on.
+            if todo is not rows and grid.size * finer_grid ** len(low) > 2.0 * GRID_LIMIT:
                 self.advance(rows.size - todo.size)
                 return todo
             if grid.size > math.prod(report.largest_grid or (0,)):
