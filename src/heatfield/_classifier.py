@@ -61,8 +61,8 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         Folds of head="auto"; fewer where a class has fewer clouds.
     n_scales, c_min, c_max, transition, blocks, method, tol, dtype, n_jobs :
         See `HFSDescriptor`. ``blocks`` of the learned variants are "global", "log_global" and "hds" for
-        the cloud, and "density", "log_density", "dimension", "transition", "spectrum" and "gradient" for
-        each point; the default is the paper's (no logarithms, no gradient).
+        the cloud, and "density", "log_density", "dimension", "transition", "spectrum", "gradient" and
+        "neighbourhood" for each point; the default is the paper's (no logarithms, none of the last two).
     network : dict, optional
         Parts of the network that shall differ, by the names of `heatfield.nn.HFSFull` or `HFSDGCNN`.
     batch_size, learning_rate, weight_decay, label_smoothing : optional

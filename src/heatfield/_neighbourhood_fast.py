@@ -14,6 +14,7 @@ instead, which no transform can.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -34,22 +35,28 @@ def pool_spread_fast(
     ``weights`` (m, T) are the sums of w and ``fields`` (F, T, m), both in the caller's order, of
     which ``order`` gives the place of each column of ``places``; ``unit`` is (T,).
     """
+    scratch = np.empty(order.size)
+    place = 0
+    for b, spread in spreads_fast(places, order, unit, weights, fields, wish):
+        mean, _, p10, _, p90 = pool(spread, scratch)
+        kept = (mean, p10, p90) if has_p10(b) else (mean, p90)
+        out[place : place + len(kept)] = kept
+        place += len(kept)
+
+
+def spreads_fast(
+    places: Places, order: np.ndarray, unit: Array, weights: Array, fields: Array, wish: Wish
+) -> Iterator[tuple[int, Array]]:
+    """The coarser scale b and the spread (m,) in kd order, field by field and pair by pair."""
     # Spreads need no moments, and single precision would leave nothing of a difference.
     wish = replace(wish, spectrum=False, fourth=False, half=False, dtype=np.dtype(np.float64))
     pairs = scale_pairs(unit.size)
-    scratch = np.empty(order.size)
-    place = 0
     total = 2 * order.size * fields.shape[0] * pairs.shape[0]
     # disable=None: no bar where standard error is not a terminal.
     with tqdm(total=total, unit=" sums", unit_scale=True, delay=2, disable=None, leave=False) as bar:
         for field in fields:
             for a, b in pairs:
-                mass = weights[order, b]
-                spread = _spread(places, float(unit[b]), mass, field[a][order], wish, bar)
-                mean, _, p10, _, p90 = pool(spread, scratch)
-                kept = (mean, p10, p90) if has_p10(b) else (mean, p90)
-                out[place : place + len(kept)] = kept
-                place += len(kept)
+                yield b, _spread(places, float(unit[b]), weights[order, b], field[a][order], wish, bar)
 
 
 def _spread(places: Places, t: float, mass: Array, field: Array, wish: Wish, bar: tqdm) -> Array:

@@ -9,15 +9,19 @@ import numpy as np
 
 from ._check import Array, check_choice, check_count, check_dtype, check_range, check_tol
 from ._layout import layout
+from ._neighbourhood import scale_pairs
+from ._point_spread import spread_at_points
 from ._signatures import Signatures, signatures
 
 PAPER_BLOCKS = ("global", "hds", "density", "dimension", "transition", "spectrum")
 # Which blocks describe the whole cloud and which each point, in their order.
 WHOLE_BLOCKS = ("global", "log_global", "hds")
-POINT_BLOCKS = ("density", "log_density", "dimension", "transition", "spectrum", "gradient")
+POINT_BLOCKS = ("density", "log_density", "dimension", "transition", "spectrum", "gradient", "neighbourhood")
 
 # Differences of numbers of order one, whose round-off is that of 1; see `_readout`.
-_ORDER_ONE = {"hds", "transition", "spectrum", "gradient"}
+_ORDER_ONE = {"hds", "log_density", "transition", "spectrum", "gradient"}
+# Read from the spectrum.
+_NEED_SPECTRUM = {"spectrum", "gradient", "neighbourhood"}
 
 
 @dataclass(frozen=True)
@@ -87,11 +91,21 @@ class PointRecipe:
 
     @property
     def point_names(self) -> tuple[str, ...]:
-        """Names of the features of a point, scale by scale."""
+        """Names of the features of a point: scale by scale, then the second layer by pairs of scales."""
         channels: list[str] = []
         for block in self.point_blocks:
-            channels += [f"spectrum_{k + 1}" for k in range(self.n_dims)] if block == "spectrum" else [block]
-        return tuple(f"{channel}_s{a}" for a in range(self.n_scales) for channel in channels)
+            if block != "neighbourhood":
+                channels += self._axes if block == "spectrum" else [block]
+        names = [f"{channel}_s{a}" for a in range(self.n_scales) for channel in channels]
+        if "neighbourhood" in self.blocks:
+            fields = ("log_density", "dimension", *self._axes)
+            pairs = scale_pairs(self.n_scales)
+            names += [f"neighbourhood_{field}_s{a}_s{b}" for field in fields for a, b in pairs]
+        return tuple(names)
+
+    @property
+    def _axes(self) -> list[str]:
+        return [f"spectrum_{k + 1}" for k in range(self.n_dims)]
 
     @property
     def whole_names(self) -> tuple[str, ...]:
@@ -105,12 +119,10 @@ class PointRecipe:
 
     def magnitudes(self) -> tuple[Array, Array]:
         """Least magnitude of each feature, point and whole, below which its own size says nothing."""
-        per_scale: list[float] = []
-        for block in self.point_blocks:
-            count = self.n_dims if block == "spectrum" else 1
-            per_scale += [float(block in _ORDER_ONE or block == "log_density")] * count
+        unit = tuple({b for b in POINT_BLOCKS if b in _ORDER_ONE} | {"neighbourhood"})
+        points = [float(name.startswith(unit)) for name in self.point_names]
         whole = [float(name.startswith(("hds", "global_log"))) for name in self.whole_names]
-        return np.tile(per_scale, self.n_scales), np.array(whole)
+        return np.array(points), np.array(whole)
 
 
 def features_of(points: Array, recipe: PointRecipe) -> tuple[Array, Array]:
@@ -125,13 +137,15 @@ def features_of(points: Array, recipe: PointRecipe) -> tuple[Array, Array]:
         c_min=recipe.c_min,
         c_max=recipe.c_max,
         transition=recipe.transition,
-        with_spectrum=not {"spectrum", "gradient"}.isdisjoint(recipe.blocks),
+        with_spectrum=not _NEED_SPECTRUM.isdisjoint(recipe.blocks),
         method=recipe.method,
         tol=recipe.tol,
         dtype=recipe.dtype,
     )
     channels = []
     for block in recipe.point_blocks:
+        if block == "neighbourhood":
+            continue  # of pairs of scales, not of one
         if block == "spectrum":
             assert s.spectrum is not None
             channels.append(s.spectrum)
@@ -141,9 +155,11 @@ def features_of(points: Array, recipe: PointRecipe) -> tuple[Array, Array]:
             channels.append(_gradient_length(s, n)[:, :, None])
         else:
             channels.append(getattr(s, block)[:, :, None])
-    table = np.concatenate(channels, axis=2)
+    parts = [np.concatenate(channels, axis=2).reshape(len(points), -1)] if channels else []
+    if "neighbourhood" in recipe.blocks:
+        parts.append(spread_at_points(points, s, recipe.tol, recipe.dtype))
     whole = [_whole_block(s, block) for block in recipe.whole_blocks]
-    return table.reshape(len(points), -1), np.concatenate(whole) if whole else np.empty(0)
+    return np.concatenate(parts, axis=1), np.concatenate(whole) if whole else np.empty(0)
 
 
 def _gradient_length(s: Signatures, n: int) -> Array:

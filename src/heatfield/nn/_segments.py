@@ -28,10 +28,12 @@ def _mean_and_max(rows: Any, starts: Any, mean: Any, most: Any, at: Any) -> None
             row = rows[i]
             for c in range(width):
                 total[c] += row[c]
+            here = np.int32(i)
+            # Two loops that each write one array, and no branch: they vectorise.
             for c in range(width):
-                if row[c] > best[c]:
-                    best[c] = row[c]
-                    place[c] = i
+                place[c] = here if row[c] > best[c] else place[c]
+            for c in range(width):
+                best[c] = row[c] if row[c] > best[c] else best[c]
         share = np.float32(1.0) / np.float32(last - first)
         for c in range(width):
             total[c] *= share

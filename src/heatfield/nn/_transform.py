@@ -31,7 +31,8 @@ class ClosedFormFeatures:
     ----------
     blocks : sequence of str, optional
         Some of "global", "log_global", "hds" (of the whole cloud) and "density", "log_density",
-        "dimension", "transition", "spectrum", "gradient" (of each point). The default is the paper's.
+        "dimension", "transition", "spectrum", "gradient", "neighbourhood" (of each point). The default is the
+        paper's.
     cache : path-like, optional
         A folder that keeps the features of every cloud, under a hash of its points and of the settings.
     dtype : torch.dtype
