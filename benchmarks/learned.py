@@ -16,7 +16,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,8 @@ import heatfield as hf
 HERE = Path(__file__).parent
 LOG = ("log_global", "hds", "log_density", "dimension", "transition", "spectrum")
 MORE = (*LOG, "gradient")
+SECOND = (*MORE, "neighbourhood")
+PAPER_BLOCKS = ("global", "hds", "density", "dimension", "transition", "spectrum")
 FULL = {"variant": "full"}
 # Beyond the paper: logarithms, tau in closed form, the gradient.
 BEYOND = {**FULL, "blocks": MORE, "transition": "exact"}
@@ -74,7 +76,8 @@ ROWS: dict[str, dict[str, dict]] = {
     "processes": {
         "simple": SIMPLE,
         "desc": DESC,
-        "full": {**FULL, "epochs": 20, "train_points": 64, "whole_epochs": 4},
+        "full": {**FULL, "epochs": 24},
+        "dgcnn": {"variant": "dgcnn", "epochs": 8},
     },
 }
 for _name in ("neurons4", "trees8"):
@@ -82,7 +85,7 @@ for _name in ("neurons4", "trees8"):
     ROWS[_name] = {"desc": DESC, "full": {**FULL, **_training}, "full, beyond": {**BEYOND, **_training}}
 for _name in SETS:
     if _name.startswith("disks"):
-        ROWS[_name] = {"desc": DESC, "full": {**FULL, "epochs": 20, "train_points": 128, "whole_epochs": 2}}
+        ROWS[_name] = {"desc": DESC, "full": {**FULL, "epochs": 30, "train_points": 256, "whole_epochs": 4}}
 
 
 def splits(labels: np.ndarray, share: float | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -100,22 +103,38 @@ class Comparison:
         self.name, self.options = name, options
         make, self.share = SETS[name]
         self.clouds, self.labels = make(options.data)
-        self.tables: dict[str, object] = {}
+        self.tables: dict[str, tuple[str, object]] = {}
 
     def features(self, settings: dict) -> object:
         """Descriptors, or the table of point features, of all clouds."""
-        key = json.dumps([settings.get(k) for k in ("variant", "blocks", "transition", "n_scales")])
-        if key not in self.tables:
-            self.tables.clear()  # tables are large: one at a time
-            model = hf.HFSClassifier(**settings, n_jobs=self.options.jobs)
-            if settings["variant"] in ("simple", "desc", "joint"):
-                made = hf.HFSDescriptor(settings["variant"], n_jobs=self.options.jobs).fit_transform(
-                    self.clouds
-                )
-            else:
-                made = model.point_table(self.clouds, cache=self.options.cache)
-            self.tables[key] = made
-        return self.tables[key]
+        if settings["variant"] in ("simple", "desc", "joint"):
+            return self._kept("table", settings["variant"], lambda: self._describe(settings["variant"]))
+        kind = {k: settings.get(k) for k in ("transition", "n_scales")}
+        # One table for all rows that differ only in which of its columns they see.
+        alike = [s for s in ROWS[self.name].values() if {k: s.get(k) for k in kind} == kind]
+        learned = [s for s in alike if s["variant"] in ("full", "dgcnn")]
+        blocks = sorted({b for s in learned for b in s.get("blocks") or PAPER_BLOCKS})
+        whole = self._kept(
+            "table", json.dumps(kind), lambda: self._point_table(settings | {"blocks": blocks})
+        )
+        chosen = settings.get("blocks") or PAPER_BLOCKS
+        return self._kept("chosen", json.dumps([kind, chosen]), lambda: whole.with_blocks(chosen))
+
+    def _kept(self, what: str, key: str, make: Callable[[], object]) -> object:
+        """Tables are large: one of each is held."""
+        if self.tables.get(what, ("",))[0] != key:
+            if what == "table":
+                self.tables.clear()
+            self.tables.pop(what, None)
+            self.tables[what] = (key, make())
+        return self.tables[what][1]
+
+    def _describe(self, variant: str) -> np.ndarray:
+        return hf.HFSDescriptor(variant, n_jobs=self.options.jobs).fit_transform(self.clouds)
+
+    def _point_table(self, settings: dict) -> object:
+        model = hf.HFSClassifier(**settings, n_jobs=self.options.jobs)
+        return model.point_table(self.clouds, cache=self.options.cache)
 
     def run(self, row: str, settings: dict, index: int, train: np.ndarray, test: np.ndarray) -> dict:
         """Train on one part, test on the other."""
@@ -171,28 +190,37 @@ def main() -> None:
 def run_row(comparison: Comparison, row: str, settings: dict, options: argparse.Namespace) -> None:
     """All splits of a row, those done before left as they are."""
     for index, (train, test) in enumerate(splits(comparison.labels, comparison.share)):
-        found = json.loads(options.out.read_text()) if options.out.exists() else {"results": {}}
-        entry = found["results"].setdefault(comparison.name, {}).setdefault(row, {})
-        if entry.get("settings") != settings:
-            entry.clear()
-            entry |= {"settings": settings, "splits": {}, "clouds": len(comparison.clouds)}
         if index >= options.splits and comparison.share is not None:
             break
-        if str(index) in entry["splits"]:
+        if str(index) in entry_of(read(options.out), comparison, row, settings)["splits"]:
             continue
-        entry["splits"][str(index)] = comparison.run(row, settings, index, train, test)
+        result = comparison.run(row, settings, index, train, test)
+        found = read(options.out)  # again: another row may have been written meanwhile
+        entry = entry_of(found, comparison, row, settings)
+        entry["splits"][str(index)] = result
         values = [s["accuracy"] for s in entry["splits"].values()]
         entry["mean"], entry["std"] = round(float(np.mean(values)), 2), round(float(np.std(values)), 2)
         entry["paper"] = PAPER.get(comparison.name, {}).get(row)
         found |= machine()
         found["threads"] = os.environ.get("OMP_NUM_THREADS", "all")
-        temporary = options.out.with_suffix(".part")
+        temporary = options.out.with_suffix(f".{os.getpid()}")
         temporary.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
         temporary.replace(options.out)
-        print(
-            f"{comparison.name} / {row} / {index}: {entry['splits'][str(index)]}, mean {entry['mean']}",
-            flush=True,
-        )
+        print(f"{comparison.name} / {row} / {index}: {result}, mean {entry['mean']}", flush=True)
+
+
+def read(place: Path) -> dict:
+    """What was found so far."""
+    return json.loads(place.read_text()) if place.exists() else {"results": {}}
+
+
+def entry_of(found: dict, comparison: Comparison, row: str, settings: dict) -> dict:
+    """The entry of a row, emptied if it belongs to other settings."""
+    entry = found["results"].setdefault(comparison.name, {}).setdefault(row, {})
+    if entry.get("settings") != settings:
+        entry.clear()
+        entry |= {"settings": settings, "splits": {}, "clouds": len(comparison.clouds)}
+    return entry
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import reference
 import reference_joint
 
 from heatfield._point_features import POINT_BLOCKS, WHOLE_BLOCKS, PointRecipe, features_of
+from heatfield._point_table import point_table
 
 STEPS = 5
 
@@ -87,3 +88,16 @@ def test_magnitudes_follow_the_names():
     points, _ = recipe.magnitudes()
     own = [n for n, m in zip(recipe.point_names, points, strict=True) if m == 0.0]
     assert own == [f"{b}_s{a}" for a in range(STEPS) for b in ("density", "dimension")]
+
+
+def test_a_table_of_some_blocks_is_as_if_only_these_had_been_asked_for():
+    clouds = [np.random.default_rng(i).normal(size=(20 + i, 2)) for i in range(3)]
+    some = ("log_global", "hds", "log_density", "spectrum", "neighbourhood")
+    every = point_table(clouds, PointRecipe.checked(2, (*WHOLE_BLOCKS, *POINT_BLOCKS), n_scales=STEPS))
+    alone = point_table(clouds, PointRecipe.checked(2, some, n_scales=STEPS))
+    chosen = every.with_blocks(some)
+    assert chosen.recipe == alone.recipe
+    for name in ("rows", "starts", "whole", "coordinates", "shift", "unit"):
+        np.testing.assert_allclose(getattr(chosen, name), getattr(alone, name), rtol=1e-12, err_msg=name)
+    with pytest.raises(ValueError, match="no block 'gradient'"):
+        alone.with_blocks(["gradient", "spectrum"])

@@ -8,8 +8,8 @@ import os
 import secrets
 import warnings
 import zipfile
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +74,24 @@ class PointTable:
             self.shift,
             self.unit,
             self.recipe,
+        )
+
+    def with_blocks(self, blocks: Iterable[str]) -> PointTable:
+        """A table of some of the blocks, as if only these had been asked for."""
+        recipe = replace(self.recipe, blocks=tuple(b for b in self.recipe.blocks if b in set(blocks)))
+        missing = set(blocks) - set(recipe.blocks)
+        if missing:
+            raise ValueError(f"the table has no block {', '.join(map(repr, sorted(missing)))}")
+        at = [self.recipe.point_names.index(name) for name in recipe.point_names]
+        whole = [self.recipe.whole_names.index(name) for name in recipe.whole_names]
+        return PointTable(
+            self.rows[:, at],
+            self.starts,
+            self.whole[:, whole],
+            self.coordinates,
+            self.shift[at],
+            self.unit[at],
+            recipe,
         )
 
 
