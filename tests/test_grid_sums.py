@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heatfield._bump import LEAST_EPS, bump_table, bump_transform, lanes_for, width_for
+from heatfield._bump import GRID_EPS, bump_table, bump_transform, lanes_for, width_for
 from heatfield._fourier import Grid, digits_for, fourier_sums, reads_grid
 from heatfield._interpolate import interpolate
 from heatfield._spread import spread
@@ -42,7 +42,7 @@ def grid_error():
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["uniform", "place", "cluster", "lattice"])
 def test_errors_stay_below_what_is_counted_on(grid_error, kind, n, eps):
-    assert reads_grid(eps, np.dtype(np.float64)) == (eps >= LEAST_EPS)
+    assert reads_grid(eps, np.dtype(np.float64)) == (eps >= GRID_EPS)
     for t in (0.3, 0.01):
         found = grid_error.factors(grid_error.make(kind, n), t, eps)
         for name, factor in found.items():

@@ -29,7 +29,7 @@ from ._vectors import VECTOR
 # Grid points per mode along each axis.
 FINER = 1.25
 # Below this the second derivatives of the bump would be too rough.
-LEAST_EPS = 0.99e-9
+GRID_EPS = 0.99e-9
 _BETA = 2.6  # per point of width
 
 

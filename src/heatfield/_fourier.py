@@ -21,7 +21,7 @@ import finufft
 import numpy as np
 from scipy.fft import fftn
 
-from ._bump import LEAST_EPS
+from ._bump import GRID_EPS
 from ._check import Array
 from ._dense import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT, column_count
 from ._grid_sums import grid_sums
@@ -188,7 +188,7 @@ def fourier_sums(
 
 def reads_grid(eps: float, dtype: np.dtype) -> bool:
     """Whether the derivatives can be read off one grid to this error."""
-    return dtype == np.float64 and eps >= LEAST_EPS
+    return dtype == np.float64 and eps >= GRID_EPS
 
 
 def _transform_fields(

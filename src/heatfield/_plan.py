@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._arrange import BLOCK
-from ._bump import FINER, LEAST_EPS, width_for
+from ._bump import FINER, GRID_EPS, width_for
 from ._fourier import digits_for
 from ._jit import compiled
 from ._tree import estimate_within, points_in
@@ -85,7 +85,7 @@ def transform_cost(
     # Points come in once, and the targets once more where they are not the same (for the energy).
     kinds = 1.0 if p <= q else 2.0
     through = p + (q if p > q else 0.0)
-    if double and eps >= LEAST_EPS:
+    if double and eps >= GRID_EPS:
         width = width_for(eps)
         grid *= FINER**n
         outputs = 2.0 if fourth else 1.0
@@ -185,7 +185,7 @@ def price_scale(
         p = 0
         finer = max(least, min(eps, 2.0 * eps * smallest[i] / largest[i]))
         # Digits for most points; for all that a grid can give; for all.
-        tries = (eps, eps, max(finer, min(eps, LEAST_EPS)), finer)
+        tries = (eps, eps, max(finer, min(eps, GRID_EPS)), finer)
         for turn in range(4):
             # First without the halo's points: a bound from below, found without counting.
             if turn == 1:
