@@ -85,7 +85,7 @@ ROWS: dict[str, dict[str, dict]] = {
         "full": {**FULL, "epochs": 40},
         "full, beyond": {**BEYOND, "epochs": 40},
         "full, second layer": {**LAYERS, "epochs": 40},
-        "dgcnn": {"variant": "dgcnn", "epochs": 15},
+        "dgcnn": {"variant": "dgcnn", "epochs": 10},
     },
     "processes": {
         "simple": SIMPLE,
