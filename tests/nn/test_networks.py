@@ -11,7 +11,7 @@ from clouds import rotation
 import heatfield as hf
 
 torch = pytest.importorskip("torch")
-from heatfield.nn import HFSDGCNN, HFSFull  # noqa: E402
+from heatfield.nn import HFSDGCNN, HFSFull, _graph  # noqa: E402
 from heatfield.nn._dgcnn import EdgeConv  # noqa: E402
 from heatfield.nn._edges import pooled_edges  # noqa: E402
 from heatfield.nn._graph import nearest  # noqa: E402
@@ -66,6 +66,25 @@ def test_segments():
     owner = torch.repeat_interleave(torch.diff(STARTS))
     shares = segment_softmax(100 * rows(2), owner, 4)
     torch.testing.assert_close(torch.zeros(4, 2).index_add(0, owner, shares), torch.ones(4, 2))
+
+
+@pytest.mark.parametrize("pairs", [1, 200, 450, 2000])
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_graph_does_not_depend_on_its_pieces(pairs, exact, kind, monkeypatch):
+    """Clouds that do not fit together are worked off one by one, large ones some rows at a time."""
+    values, held, distances = rows(3).to(kind), [], _graph._distances
+    whole = nearest(values, STARTS, 8, exact=exact)
+
+    def watched(*given):
+        found = distances(*given)
+        held.append(found.numel())
+        return found
+
+    monkeypatch.setattr(_graph, "_PAIRS", pairs)
+    monkeypatch.setattr(_graph, "_distances", watched)
+    assert torch.equal(nearest(values, STARTS, 8, exact=exact), whole)
+    assert max(held) <= max(pairs, 30)  # one row at least
 
 
 def test_graph_is_that_of_each_cloud():

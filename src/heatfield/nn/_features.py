@@ -266,9 +266,7 @@ def _checked_scales(scales: Tensor, points: Tensor, least: int) -> Tensor:
     """Diffusion times (B, T), positive and at least so many."""
     times = torch.atleast_2d(torch.as_tensor(scales, dtype=points.dtype, device=points.device))
     if times.ndim != 2 or times.shape[0] not in (1, points.shape[0]):
-        raise ValueError(
-            f"scales must have shape (T,) or ({points.shape[0]}, T), got {tuple(times.shape)}"
-        )
+        raise ValueError(f"scales must have shape (T,) or ({points.shape[0]}, T), got {tuple(times.shape)}")
     if times.shape[1] < least:
         raise ValueError(
             f"scales must hold at least {least} times, got {times.shape[1]}"
