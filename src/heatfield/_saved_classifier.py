@@ -92,6 +92,8 @@ def _plain(value: Any, name: str) -> Any:
         return {"pairs": [[_plain(k, name), _plain(v, name)] for k, v in value.items()]}
     if isinstance(value, (list, tuple)):
         return [_plain(v, name) for v in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist(), name)
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, (bool, int, float, str)):

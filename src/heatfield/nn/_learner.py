@@ -60,6 +60,8 @@ class Learner:
         device: torch.device,
     ) -> None:
         self.kind, self.recipe, self.n_classes = kind, recipe, n_classes
+        if network is not None and not isinstance(network, Mapping):
+            raise ValueError(f"network must be a dict of parts of the network, got {network!r}")
         self.options = dict(network or {})
         self.device = device
         self.points = self.whole = Scaling(np.empty(0), np.empty(0), np.empty(0, bool))
@@ -91,10 +93,7 @@ class Learner:
         others = None if held_out is None else (self._packed(table.take(held_out)), labels[held_out])
         cuda = [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(cuda):  # the caller's random numbers are not touched
-            if options.seed is None:
-                torch.seed()
-            else:
-                torch.manual_seed(options.seed)
+            self._seed(options.seed)
             self.network = self._build().to(self.device)
             self.history = train(
                 self.network,
@@ -107,6 +106,14 @@ class Learner:
                 self._fingerprint(table, labels, held_out, options),
             )
         self.network.eval()
+
+    def _seed(self, seed: int | None) -> None:
+        """The generators that the training draws from; `torch.manual_seed` would set those of all devices."""
+        first = torch.default_generator.seed() if seed is None else seed
+        torch.default_generator.manual_seed(first)
+        if self.device.type == "cuda":
+            with torch.cuda.device(self.device):
+                torch.cuda.manual_seed(first)
 
     def logits(self, table: PointTable) -> NDArray[np.float32]:
         """(N, classes), with all points of every cloud."""
@@ -142,11 +149,14 @@ class Learner:
         """A hash of the data and of every setting that the weights depend on."""
         settings = asdict(replace(options, checkpoint=None, progress=None))
         text = json.dumps(
-            [self.kind, asdict(self.recipe), self.n_classes, self.options, settings], sort_keys=True
+            [self.kind, asdict(self.recipe), self.n_classes, self.options, settings],
+            sort_keys=True,
+            default=repr,
         )
         digest = hashlib.sha256(text.encode())
-        for part in (table.starts, table.whole, table.rows[::97], labels, held_out):
-            digest.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())
+        coordinates = table.coordinates if self.kind == "dgcnn" else None
+        for part in (table.starts, table.whole, table.rows, coordinates, labels, held_out):
+            digest.update(b"-" if part is None else np.ravel(part))
         return digest.hexdigest()
 
     def tensors(self) -> dict[str, Array]:

@@ -101,6 +101,8 @@ def train(
         entry = _one_epoch(network, forward, data, target, loss, optimizer, rng, options, points)
         if held_out is not None:
             entry |= _validate(network, forward, *held_out, loss)
+        _refuse_divergence(network, entry, progress["epoch"] + 1, options)
+        if held_out is not None:
             if progress["best"] is None or entry["validation_loss"] < progress["best"][1]:
                 progress["best"] = [progress["epoch"], entry["validation_loss"]]
                 if options.patience is not None:
@@ -148,6 +150,17 @@ def _one_epoch(
         total += float(value.detach()) * len(clouds)
         right += int((logits.detach().argmax(dim=1) == wanted).sum())
     return {"loss": total / len(order), "accuracy": right / len(order)}
+
+
+def _refuse_divergence(network: nn.Module, entry: dict[str, float], epoch: int, options: Training) -> None:
+    """Weights that are no numbers would stay so, and predict nothing: say it, and before they are kept."""
+    losses = [entry["loss"], entry.get("validation_loss", 0.0)]
+    weights = network.state_dict().values()
+    if not all(map(math.isfinite, losses)) or not all(bool(torch.isfinite(w).all()) for w in weights):
+        raise ValueError(
+            f"the training diverged in epoch {epoch}: its loss or weights are no longer finite numbers; "
+            f"lower learning_rate, {options.learning_rate:g}"
+        )
 
 
 @torch.no_grad()
