@@ -67,10 +67,10 @@ class Learner:
         self.points = self.whole = Scaling(np.empty(0), np.empty(0), np.empty(0, bool))
         self.history: list[dict[str, float]] = []
         try:
-            with torch.random.fork_rng([]):  # first weights are drawn, but not from the caller's numbers
-                self.network = self._build().to(device)
-        except TypeError as error:
-            raise ValueError(f"network={network!r}: {error}") from None
+            with torch.device("meta"):  # shapes only: memory is taken when it is known what for
+                self.network = self._build()
+        except (TypeError, RuntimeError) as error:
+            raise ValueError(f"network={network!r}: {str(error).splitlines()[0]}") from None
 
     def _build(self) -> nn.Module:
         width = len(self.recipe.point_names)
@@ -156,7 +156,7 @@ class Learner:
         digest = hashlib.sha256(text.encode())
         coordinates = table.coordinates if self.kind == "dgcnn" else None
         for part in (table.starts, table.whole, table.rows, coordinates, labels, held_out):
-            digest.update(b"-" if part is None else np.ravel(part))
+            digest.update(b"-" if part is None else np.ravel(part).view(np.uint8).data)
         return digest.hexdigest()
 
     def tensors(self) -> dict[str, Array]:
@@ -185,6 +185,12 @@ class Learner:
                     f"tensor {name!r} must be {kind} of shape {shape}, "
                     f"got {found[name].dtype} of shape {tuple(found[name].shape)}"
                 )
+            if not torch.isfinite(found[name]).all() or (
+                name.endswith(".scale") and (found[name] <= 0).any()
+            ):
+                raise ValueError(f"tensor {name!r} holds numbers that cannot be")
+        with torch.random.fork_rng([]):  # first weights are drawn, but not from the caller's numbers
+            self.network = self._build().to(self.device)
         start = "network."
         self.network.load_state_dict({k[len(start) :]: v for k, v in found.items() if k.startswith(start)})
         for name in widths:
