@@ -176,11 +176,10 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         if len(y) != len(checked):
             raise ValueError(f"y has {len(y)} labels for {len(checked)} clouds")
         self._forget()
-        if self._is_learned():  # all that may be wrong with the settings is said before the long work
+        self._check_settings(y, checked[0].shape[1])  # what is wrong is said before the long work
+        if self._is_learned():
             plan = self._plan(y, point_recipe(self, checked[0].shape[1]))
             return self._remember(checked)._fit_learned(self.point_table(checked, cache=self.cache), plan)
-        check_choice(self.head, "head", (*HEADS, "auto"))
-        self._labels(y)
         self.descriptor_ = self._descriptor()
         features = self.descriptor_.fit_transform(checked)
         dense = all(surely_dense(self.method, *cloud.shape) for cloud in checked)
@@ -244,6 +243,17 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
     def _remember(self, clouds: list[Array]) -> HFSClassifier:
         self.input_range_ = InputRange.of(clouds)
         return self
+
+    def _check_settings(self, y: Sequence[Any], n_dims: int) -> None:
+        """A ValueError where settings do not go together, or not with the labels; nothing is computed."""
+        if self._is_learned():
+            self._plan(y, point_recipe(self, n_dims))
+        else:
+            check_choice(self.head, "head", (*HEADS, "auto"))
+            self._labels(y)
+            descriptor = self._descriptor()
+            descriptor.n_dims_ = n_dims
+            descriptor.layout()
 
     def _plan(self, y: Sequence[Any], recipe: Any) -> tuple[Any, ...]:
         """All that a training needs beside the features; a ValueError where something does not fit."""
