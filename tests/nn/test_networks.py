@@ -87,6 +87,13 @@ def test_graph_does_not_depend_on_its_pieces(pairs, exact, kind, monkeypatch):
     assert max(held) <= max(pairs, 30)  # one row at least
 
 
+@pytest.mark.parametrize("starts", [[0, 30], [0, 90], [5, 70], [0, 40, 30, 70], [0, 70, 70]])
+def test_starts_that_lead_astray_are_refused(starts):
+    net = HFSDGCNN(0, 3, 2, k=4, widths=(8,), embedding=8, head=(8,)).eval()
+    with pytest.raises(ValueError, match="starts must rise from 0 to the 70 points, got"):
+        net(torch.empty(70, 0), rows(3), torch.tensor(starts))
+
+
 def test_graph_is_that_of_each_cloud():
     points = rows(3).double()
     for exact in (True, False):

@@ -1,5 +1,6 @@
 """Training: it learns, the same to the bit, also when it is killed and goes on."""
 
+import io
 import os
 import re
 import signal
@@ -37,7 +38,7 @@ from safetensors.torch import save  # noqa: E402
 
 from heatfield.nn._batches import Packed, Scaling, _drawn  # noqa: E402
 from heatfield.nn._learner import RECIPES  # noqa: E402
-from heatfield.nn._training import Training  # noqa: E402
+from heatfield.nn._training import Training, _Line  # noqa: E402
 
 SMALL = {
     "full": {"widths": (8, 16), "head": 8},
@@ -245,6 +246,25 @@ def test_whole_epochs_come_last():
     options = Training(epochs=5, train_points=7, whole_epochs=2)
     assert [options.points(epoch) for epoch in range(5)] == [7, 7, 7, None, None]
     assert Training(epochs=5, train_points=7).points(4) == 7
+
+
+@pytest.mark.parametrize("columns", [30, 80, 200])
+def test_line_of_progress_fits_the_terminal(columns, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    line = _Line(Training(epochs=250))
+    entry = {"loss": 0.0123, "accuracy": 1.0, "validation_accuracy": 1.0, "seconds": 12.34}
+    line.show(250, entry, 3085.0)
+    shown = screen.getvalue().removeprefix("\r").removesuffix("\033[K")
+    assert len(shown) < columns
+    if columns >= 80:
+        assert "validation 100.0 %" in shown
+        assert shown.endswith("51:25 left" if columns == 80 else "12.34 s an epoch, 51 min 25 s left")
 
 
 def test_cosine_schedule():

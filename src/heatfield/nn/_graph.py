@@ -47,8 +47,13 @@ def nearest(values: Tensor, starts: Tensor, k: int, *, exact: bool) -> Tensor:
     repeat the point itself.
     """
     edges = starts.tolist()
+    sizes = np.diff(edges)
+    if (
+        edges[:1] != [0] or edges[-1] != values.shape[0] or (sizes < 1).any()
+    ):  # compiled code would read beyond
+        raise ValueError(f"starts must rise from 0 to the {values.shape[0]} points, got {edges[:9]}")
     out = torch.empty((values.shape[0], k), dtype=torch.int64, device=values.device)
-    for first, last, begin, end in _pieces(np.diff(edges).tolist()):
+    for first, last, begin, end in _pieces(sizes.tolist()):
         some = starts[first : last + 1]
         padded = torch.nn.utils.rnn.pad_sequence(
             [values[edges[b] : edges[b + 1]] for b in range(first, last)], batch_first=True

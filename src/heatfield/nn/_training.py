@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -196,7 +197,10 @@ class _Line:
         if "validation_accuracy" in entry:
             text += f"  validation {100 * entry['validation_accuracy']:.1f} %"
         minutes, seconds = divmod(round(left), 60)
-        text += f"  {entry['seconds']:.2f} s an epoch, {minutes} min {seconds:02d} s left"
+        wide = f"{text}  {entry['seconds']:.2f} s an epoch, {minutes} min {seconds:02d} s left"
+        room = shutil.get_terminal_size().columns - 1  # a line that wraps could not be overwritten
+        narrow = self.terminal and len(wide) > room
+        text = f"{text}  {minutes}:{seconds:02d} left"[:room] if narrow else wide
         print(
             f"\r{text}\033[K" if self.terminal else text,
             end="" if self.terminal else "\n",
