@@ -251,3 +251,14 @@ def test_cached_features_of_another_shape_are_computed_again(tmp_path):
     again = features(points)
     assert torch.equal(again[0], rows)
     assert torch.equal(again[1], whole)
+
+
+def test_mixed_precision_costs_no_digits():
+    points = torch.randn(1, 30, 3, requires_grad=True)
+    plain = HeatFeatures()(points)
+    (expected,) = torch.autograd.grad(plain.sum(), points)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = HeatFeatures()(points)
+        (gradient,) = torch.autograd.grad(mixed.sum(), points)
+    assert torch.equal(mixed, plain)
+    assert torch.equal(gradient, expected)

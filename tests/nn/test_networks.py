@@ -87,6 +87,18 @@ def test_graph_does_not_depend_on_its_pieces(pairs, exact, kind, monkeypatch):
     assert max(held) <= max(pairs, 30)  # one row at least
 
 
+@pytest.mark.parametrize("network", [HFSFull(3, 0, 2), HFSDGCNN(0, 3, 2, k=4)], ids=["full", "dgcnn"])
+def test_networks_train_in_mixed_precision(network):
+    points = rows(3)
+    inputs = (torch.empty(4, 0),) if isinstance(network, HFSFull) else ()
+    given = (points, *inputs, STARTS) if inputs else (torch.empty(70, 0), points, STARTS)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = network(*given)
+    logits.float().square().sum().backward()
+    assert logits.dtype == torch.bfloat16
+    assert all(torch.isfinite(p.grad).all() for p in network.parameters())
+
+
 @pytest.mark.parametrize("starts", [[0, 30], [0, 90], [5, 70], [0, 40, 30, 70], [0, 70, 70]])
 def test_starts_that_lead_astray_are_refused(starts):
     net = HFSDGCNN(0, 3, 2, k=4, widths=(8,), embedding=8, head=(8,)).eval()

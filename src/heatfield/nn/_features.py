@@ -220,10 +220,11 @@ class _Again(torch.autograd.Function):
     def backward(ctx: Any, *given: Tensor) -> tuple[Any, ...]:
         points, mask, times = ctx.saved_tensors
         inputs = [t.detach().requires_grad_() for t in (points, times)]
-        with torch.enable_grad():
-            outputs = ctx.function(inputs[0], mask, inputs[1], *ctx.rest)
-        used = [(o, g) for o, g in zip(outputs, given, strict=True) if o.requires_grad]
-        found = torch.autograd.grad([o for o, _ in used], inputs, [g for _, g in used])
+        with torch.autocast(points.device.type, enabled=False):
+            with torch.enable_grad():
+                outputs = ctx.function(inputs[0], mask, inputs[1], *ctx.rest)
+            used = [(o, g) for o, g in zip(outputs, given, strict=True) if o.requires_grad]
+            found = torch.autograd.grad([o for o, _ in used], inputs, [g for _, g in used])
         return None, found[0], None, found[1], *(None for _ in ctx.rest)
 
 

@@ -52,13 +52,15 @@ def nearest(values: Tensor, starts: Tensor, k: int, *, exact: bool) -> Tensor:
         edges[:1] != [0] or edges[-1] != values.shape[0] or (sizes < 1).any()
     ):  # compiled code would read beyond
         raise ValueError(f"starts must rise from 0 to the {values.shape[0]} points, got {edges[:9]}")
+    values = values if values.dtype == torch.float64 else values.float()
     out = torch.empty((values.shape[0], k), dtype=torch.int64, device=values.device)
     for first, last, begin, end in _pieces(sizes.tolist()):
         some = starts[first : last + 1]
         padded = torch.nn.utils.rnn.pad_sequence(
             [values[edges[b] : edges[b + 1]] for b in range(first, last)], batch_first=True
         )
-        distances = _distances(padded[:, begin:end], padded, exact)
+        with torch.autocast(values.device.type, enabled=False):  # half precision knows no neighbours
+            distances = _distances(padded[:, begin:end], padded, exact)
         if values.device.type == "cpu" and values.dtype == torch.float32:
             _smallest(distances.numpy(), some.numpy(), begin, k, out.numpy())
         else:
