@@ -379,7 +379,7 @@ def test_validation_names_the_class_with_one_cloud():
 def test_numpy_numbers_are_numbers(tmp_path):
     clouds, labels = some_clouds(12)
     options = {"random_state": np.int64(0), "epochs": np.int32(2), "network": {"widths": np.array([8, 8])}}
-    model = classifier(**options).fit(clouds, labels)
+    model = classifier(**options, checkpoint=tmp_path / "c").fit(clouds, labels)
     plain = classifier(epochs=2, network={"widths": (8, 8)}).fit(clouds, labels)
     np.testing.assert_array_equal(model.predict_proba(clouds), plain.predict_proba(clouds))
     model.save(tmp_path / "m")

@@ -103,7 +103,7 @@ class Learner:
                 others,
                 self.n_classes,
                 options,
-                self._fingerprint(table, labels, held_out, options),
+                "" if options.checkpoint is None else self._fingerprint(table, labels, held_out, options),
             )
         self.network.eval()
 
