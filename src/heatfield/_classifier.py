@@ -214,20 +214,21 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
 
     def point_table(self, clouds: Sequence[ArrayLike], *, cache: str | Path | None = None) -> PointTable:
         """Features of all points, as a learned variant needs them; its method ``take`` chooses clouds."""
+        checked = as_clouds(clouds)
+        return self._table(checked, point_recipe(self, checked[0].shape[1]), cache)
+
+    def _table(self, clouds: list[Array], recipe: Any, cache: str | Path | None = None) -> PointTable:
+        """Features by a recipe, in the unit of the fitted network if they are for it."""
         from ._point_table import point_table
 
-        checked = as_clouds(clouds)
         learner = getattr(self, "learner_", None)
-        if learner is None:
-            recipe, unit = point_recipe(self, checked[0].shape[1]), None
-        else:  # parameters that were set since do not count before the next fit
-            recipe, unit = learner.recipe, learner.unit
-        if checked[0].shape[1] != recipe.n_dims:
+        if learner is not None and clouds[0].shape[1] != learner.recipe.n_dims:
             raise ValueError(
-                f"clouds[0] has {checked[0].shape[1]} coordinates a point, "
-                f"but the classifier was fitted on {recipe.n_dims}"
+                f"clouds[0] has {clouds[0].shape[1]} coordinates a point, "
+                f"but the classifier was fitted on {learner.recipe.n_dims}"
             )
-        return point_table(checked, recipe, unit=unit, n_jobs=self.n_jobs, cache=cache)
+        unit = learner.unit if learner is not None and learner.recipe == recipe else None
+        return point_table(clouds, recipe, unit=unit, n_jobs=self.n_jobs, cache=cache)
 
     def _is_learned(self) -> bool:
         check_choice(self.variant, "variant", (*VARIANT_BLOCKS, *LEARNED))
@@ -333,7 +334,8 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "classes_")
         if hasattr(self, "learner_"):
-            return self.learner_.probabilities(self.point_table(self._expected(clouds)))
+            # Parameters that were set since do not count before the next fit.
+            return self.learner_.probabilities(self._table(self._expected(clouds), self.learner_.recipe))
         features = self.descriptor_.transform(self._expected(clouds))
         if self.head_ != "svm":
             return self.readout_.predict_proba(features)

@@ -408,6 +408,8 @@ def test_parameters_set_after_fit_wait_for_the_next():
     before = model.predict_proba(clouds)
     model.set_params(n_scales=4, blocks=("dimension",))
     np.testing.assert_array_equal(model.predict_proba(clouds), before)
+    table = model.point_table(clouds)  # for the next fit
+    assert model.fit_features(table, labels, n_dims=3).learner_.recipe.n_scales == 4
 
 
 def test_generators_of_other_devices_are_left_alone(monkeypatch):
