@@ -34,6 +34,7 @@ from heatfield._point_features import PointRecipe
 from heatfield._point_table import packed, point_table
 
 torch = pytest.importorskip("torch")
+from safetensors import safe_open  # noqa: E402
 from safetensors.torch import save  # noqa: E402
 
 from heatfield.nn._batches import Packed, Scaling, _drawn  # noqa: E402
@@ -173,6 +174,13 @@ def test_checkpoint_of_other_data_or_settings_is_refused(tmp_path):
     ):
         with pytest.raises(ValueError, match="belongs to other data or settings; delete it to start anew"):
             model.fit(data, labels)
+    with safe_open(place, framework="pt") as file:
+        parts, facts = {k: file.get_tensor(k) for k in file.keys()}, file.metadata()  # noqa: SIM118
+    for name in ("network.points.0.weight", "random.cpu"):
+        broken = tmp_path / "broken.ckpt"
+        broken.write_bytes(save({k: v for k, v in parts.items() if k != name}, facts))
+        with pytest.raises(ValueError, match=rf"cannot be read .*{name[8:]}.* delete it to start anew"):
+            classifier(checkpoint=broken).fit(clouds, labels)
     foreign = tmp_path / "foreign.ckpt"
     foreign.write_bytes(save({"a": torch.zeros(1)}, {"format": "heatfield-checkpoint-1", "facts": "[]"}))
     with pytest.raises(ValueError, match=r"cannot be read .* delete it to start anew, or give another path"):

@@ -63,15 +63,25 @@ def read_checkpoint(
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
             found = facts["fingerprint"]
     except (SafetensorError, OSError, json.JSONDecodeError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"the checkpoint {str(path)!r} cannot be read ({error}); "
-            "delete it to start anew, or give another path"
-        ) from None
+        raise _unreadable(path, error) from None
     if found != fingerprint:
         raise ValueError(
             f"the checkpoint {str(path)!r} belongs to other data or settings; "
             "delete it to start anew, or give another path"
         )
+    try:
+        return _restore(network, optimizer, rng, facts, tensors)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _restore(
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    rng: np.random.Generator,
+    facts: dict[str, Any],
+    tensors: dict[str, Tensor],
+) -> tuple[dict[str, Any], dict[str, Tensor] | None]:
     network.load_state_dict(_part(tensors, "network."))
     moments: dict[int, dict[str, Tensor]] = {}
     for key, value in _part(tensors, "optimizer.").items():
@@ -84,6 +94,13 @@ def read_checkpoint(
         torch.cuda.set_rng_state(tensors["random.cuda"], device)
     rng.bit_generator.state = facts["numpy"]
     return facts["progress"], _part(tensors, "best.") or None
+
+
+def _unreadable(path: Path, error: Exception) -> ValueError:
+    why = " ".join(str(error).split())[:200]
+    return ValueError(
+        f"the checkpoint {str(path)!r} cannot be read ({why}); delete it to start anew, or give another path"
+    )
 
 
 def _part(tensors: dict[str, Tensor], start: str) -> dict[str, Tensor]:
