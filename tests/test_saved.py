@@ -1,5 +1,6 @@
 """Models in folders: the same predictions in a fresh process, and no trust in files that do not fit."""
 
+import hashlib
 import json
 import os
 import re
@@ -166,6 +167,25 @@ def _cut(name):
     return change
 
 
+def _spoil(name):
+    return lambda tensors: tensors[name].flat.__setitem__(0, np.nan)
+
+
+def _as_type(name, kind):
+    return lambda tensors: tensors.update({name: tensors[name].astype(kind)})
+
+
+def _negative_count(tensors):
+    """The sum is right, but libsvm would read far before and behind its arrays."""
+    count = len(tensors["svc.support_"])
+    tensors["svc._n_support"][:2] = [-1_000_000, 1_000_000 + count]
+
+
+def _wide():
+    """A network of terabytes."""
+    return {"pairs": [["widths", [1_000_000]], ["head", 100_000_000]]}
+
+
 @pytest.mark.parametrize(
     ("variant", "facts", "tensors", "message"),
     [
@@ -185,6 +205,50 @@ def _cut(name):
         ("joint", None, _cut("svc.support_vectors_"), "support_vectors_ of the saved svc must have shape"),
         ("joint", None, _cut("svc.support_"), "support_ of the saved svc must have shape"),
         ("joint", None, lambda t: t["svc._n_support"].__setitem__(0, 99), "do not fit together"),
+        ("joint", None, _negative_count, "do not fit together"),
+        ("joint", None, lambda t: t.update({"svc._probA": np.zeros(1)}), "_probA of the saved svc must have"),
+        ("joint", None, _as_type("svc.support_", float), "the saved support vectors have a wrong type"),
+        ("joint", lambda f: f["readout"]["svc"].update(_gamma="x"), None, "have a wrong type"),
+        (
+            "simple",
+            lambda f: f["readout"]["annealedmlp"].update(out_activation_="tanh"),
+            None,
+            "ends in 'tanh'",
+        ),
+        ("simple", lambda f: f["readout"]["annealedmlp"].update(n_outputs_=5), None, "outputs for 2 classes"),
+        (
+            "simple",
+            None,
+            _spoil("annealedmlp.coefs_.0"),
+            "layer 0 of the saved network holds values that are",
+        ),
+        ("simple", None, _spoil("roundoffscaler.mean_"), "mean_ of the saved roundoffscaler holds values"),
+        ("full", None, _spoil("points.mean"), "tensor 'points.mean' holds numbers that cannot be"),
+        (
+            "full",
+            None,
+            lambda t: t["points.scale"].fill(0.0),
+            "tensor 'points.scale' holds numbers that cannot",
+        ),
+        (
+            "full",
+            lambda f: f["params"].update(network=_wide()),
+            None,
+            "tensor 'network.points.0.weight' must be",
+        ),
+        (
+            "full",
+            lambda f: f["params"].update(n_scales=10**12),
+            None,
+            "n_scales=1000000000000 does not fit its",
+        ),
+        ("simple", lambda f: f.update(n_dims=10**12), None, "n_dims=1000000000000 does not fit its"),
+        ("full", lambda f: f["params"].update(checkpoint="x"), None, "not know the parameter 'checkpoint'"),
+        ("full", lambda f: f["params"].update(cache="x"), None, "not know the parameter 'cache'"),
+        ("full", lambda f: f["classes"].update(values=["a", "a"]), None, "not in order, or not distinct"),
+        ("full", lambda f: f.update(params=[]), None, "cannot be loaded"),
+        ("full", lambda f: f.update(input_range=[1]), None, "cannot be loaded"),
+        ("full", lambda f: f.update(notes=[]), None, "its notes are not an object"),
         ("simple", None, _drop("coefs_.1"), "the saved read-out is incomplete"),
         ("simple", None, _cut("coefs_.0"), "the saved network has shape"),
         ("simple", lambda f: f.update(head="tree"), None, "head must be one of"),
@@ -197,6 +261,44 @@ def test_forged_models_are_refused(saved, variant, facts, tensors, message, tmp_
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         hf.HFSClassifier.load(folder)
     assert str(folder) in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+def test_odd_but_wellformed_files_are_refused(saved, name, tmp_path):
+    """JSON without end, and tensors of a type that numpy does not have."""
+    folder = copy_of(saved, "full", tmp_path)
+    if name == "model.json":
+        (folder / name).write_text("[" * 200_000)
+    else:
+        import torch
+        from safetensors.torch import save
+
+        data = save({"a": torch.zeros(3, dtype=torch.bfloat16)})
+        facts = json.loads((folder / "model.json").read_text())
+        facts["tensors_sha256"] = hashlib.sha256(data).hexdigest()
+        facts["checksum"] = _model_folder._checksum(facts)
+        (folder / "model.json").write_text(json.dumps(facts))
+        (folder / name).write_bytes(data)
+    with pytest.raises(ValueError, match=re.escape(f"{str(folder / name)!r} ")):
+        hf.HFSClassifier.load(folder)
+
+
+def test_an_older_model_survives_a_failed_save(saved, tmp_path, monkeypatch):
+    folder = copy_of(saved, "simple", tmp_path)
+    model = hf.HFSClassifier.load(folder)
+    rename = Path.rename
+
+    def fails(self, target):
+        if self.suffix == ".part":
+            raise OSError("no space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(OSError, match="no space left"):
+        model.save(folder)
+    monkeypatch.undo()
+    assert [f.name for f in tmp_path.iterdir()] == ["copy"]
+    hf.HFSClassifier.load(folder)
 
 
 def test_other_versions_are_refused(saved, tmp_path, monkeypatch):
@@ -215,6 +317,9 @@ def test_places_that_cannot_be(tmp_path):
     model, _ = fitted("simple", "lda")
     with pytest.raises(ValueError, match="there is no folder"):
         model.save(tmp_path / "no" / "model")
+    for place in (".", ".."):
+        with pytest.raises(ValueError, match="give the name of a new folder"):
+            model.save(place)
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "thesis.tex").write_text("mine")
     with pytest.raises(ValueError, match="it exists and is not a folder with a model only"):

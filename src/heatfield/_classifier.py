@@ -171,11 +171,15 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, clouds: Sequence[ArrayLike], y: Sequence[Any]) -> HFSClassifier:
         """Learn from a list of clouds and their labels."""
         checked = as_clouds(clouds)
+        if not hasattr(y, "__len__"):
+            raise ValueError(f"y must be a label for each cloud, got {y!r}")
         if len(y) != len(checked):
             raise ValueError(f"y has {len(y)} labels for {len(checked)} clouds")
         self._forget()
+        self._check_settings(y, checked[0].shape[1])  # what is wrong is said before the long work
         if self._is_learned():
-            return self._remember(checked)._fit_learned(self.point_table(checked, cache=self.cache), y)
+            plan = self._plan(y, point_recipe(self, checked[0].shape[1]))
+            return self._remember(checked)._fit_learned(self.point_table(checked, cache=self.cache), plan)
         self.descriptor_ = self._descriptor()
         features = self.descriptor_.fit_transform(checked)
         dense = all(surely_dense(self.method, *cloud.shape) for cloud in checked)
@@ -195,7 +199,9 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(
                     f"features must be a table by point_table with the settings of variant={self.variant!r}"
                 )
-            return self._fit_learned(features, y)
+            if len(y) != len(features):
+                raise ValueError(f"y has {len(y)} labels for {len(features)} clouds")
+            return self._fit_learned(features, self._plan(y, recipe))
         self.descriptor_ = self._descriptor()
         self.descriptor_.n_dims_ = check_count(n_dims, "n_dims", 1)
         width = self.descriptor_.layout().width
@@ -208,18 +214,21 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
 
     def point_table(self, clouds: Sequence[ArrayLike], *, cache: str | Path | None = None) -> PointTable:
         """Features of all points, as a learned variant needs them; its method ``take`` chooses clouds."""
+        checked = as_clouds(clouds)
+        return self._table(checked, point_recipe(self, checked[0].shape[1]), cache)
+
+    def _table(self, clouds: list[Array], recipe: Any, cache: str | Path | None = None) -> PointTable:
+        """Features by a recipe, in the unit of the fitted network if they are for it."""
         from ._point_table import point_table
 
-        checked = as_clouds(clouds)
         learner = getattr(self, "learner_", None)
-        recipe = point_recipe(self, checked[0].shape[1])
-        if learner is not None and learner.recipe.n_dims != recipe.n_dims:
+        if learner is not None and clouds[0].shape[1] != learner.recipe.n_dims:
             raise ValueError(
-                f"clouds[0] has {recipe.n_dims} coordinates a point, "
+                f"clouds[0] has {clouds[0].shape[1]} coordinates a point, "
                 f"but the classifier was fitted on {learner.recipe.n_dims}"
             )
-        unit = None if learner is None else learner.unit
-        return point_table(checked, recipe, unit=unit, n_jobs=self.n_jobs, cache=cache)
+        unit = learner.unit if learner is not None and learner.recipe == recipe else None
+        return point_table(clouds, recipe, unit=unit, n_jobs=self.n_jobs, cache=cache)
 
     def _is_learned(self) -> bool:
         check_choice(self.variant, "variant", (*VARIANT_BLOCKS, *LEARNED))
@@ -236,15 +245,30 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         self.input_range_ = InputRange.of(clouds)
         return self
 
-    def _fit_learned(self, table: Any, y: Sequence[Any]) -> HFSClassifier:
+    def _check_settings(self, y: Sequence[Any], n_dims: int) -> None:
+        """A ValueError where settings do not go together, or not with the labels; nothing is computed."""
+        if self._is_learned():
+            self._plan(y, point_recipe(self, n_dims))
+        else:
+            check_choice(self.head, "head", (*HEADS, "auto"))
+            self._labels(y)
+            descriptor = self._descriptor()
+            descriptor.n_dims_ = n_dims
+            descriptor.layout()
+
+    def _plan(self, y: Sequence[Any], recipe: Any) -> tuple[Any, ...]:
+        """All that a training needs beside the features; a ValueError where something does not fit."""
         labels = self._labels(y)
-        if len(labels) != len(table):
-            raise ValueError(f"y has {len(labels)} labels for {len(table)} clouds")
         classes, positions = np.unique(labels, return_inverse=True)
         positions = positions.astype(np.int64)
         options = training(self, positions, classes)
-        watching = held_out(self.validation, positions, self.random_state)
-        learner = new_learner(self, table.recipe, len(classes))
+        # Without a seed every split is another, but a training that goes on must find the one it had.
+        seed = 0 if options.seed is None and options.checkpoint is not None else options.seed
+        watching = held_out(self.validation, positions, classes, seed)
+        return new_learner(self, recipe, len(classes)), classes, positions, watching, options
+
+    def _fit_learned(self, table: Any, plan: tuple[Any, ...]) -> HFSClassifier:
+        learner, classes, positions, watching, options = plan
         learner.fit(table, positions, watching, options)
         self.learner_, self.history_, self.classes_ = learner, learner.history, classes
         return self
@@ -284,6 +308,12 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
     @staticmethod
     def _labels(y: Sequence[Any]) -> np.ndarray:
         labels = column_or_1d(y, warn=True)
+        if labels.dtype.kind not in "biufU":  # as of pandas: words and numbers, but numpy does not know it
+            plain = np.array(labels.tolist())
+            if plain.dtype.kind not in "biufU" or len({isinstance(v, str) for v in labels.tolist()}) > 1:
+                some = list(dict.fromkeys(map(repr, labels.tolist())))[:5]
+                raise ValueError(f"y must be all words or all numbers, got {', '.join(some)}")
+            labels = plain
         check_classification_targets(labels)
         if len(np.unique(labels)) < 2:
             raise ValueError(f"y must hold at least two classes, got only {np.unique(labels).tolist()}")
@@ -292,7 +322,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, clouds: Sequence[ArrayLike]) -> np.ndarray:
         """The label of each cloud."""
         check_is_fitted(self, "classes_")
-        if self.variant in LEARNED:
+        if hasattr(self, "learner_"):
             return self.classes_[self.predict_proba(clouds).argmax(axis=1)]
         return self.readout_.predict(self.descriptor_.transform(self._expected(clouds)))
 
@@ -303,8 +333,9 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         one-against-rest decision values, ordered like the predictions but not calibrated.
         """
         check_is_fitted(self, "classes_")
-        if self.variant in LEARNED:
-            return self.learner_.probabilities(self.point_table(self._expected(clouds)))
+        if hasattr(self, "learner_"):
+            # Parameters that were set since do not count before the next fit.
+            return self.learner_.probabilities(self._table(self._expected(clouds), self.learner_.recipe))
         features = self.descriptor_.transform(self._expected(clouds))
         if self.head_ != "svm":
             return self.readout_.predict_proba(features)

@@ -66,7 +66,9 @@ def new_learner(model: Any, recipe: PointRecipe, n_classes: int) -> Learner:
 def training(model: Any, labels: NDArray, classes: NDArray) -> Training:
     """How to train: the variant's own recipe with what the user asked for."""
     found = _torch_side().RECIPES[model.variant]
-    asked: dict[str, Any] = {"seed": model.random_state, "progress": model.progress}
+    asked: dict[str, Any] = {"progress": model.progress}
+    if model.random_state is not None:
+        asked["seed"] = check_count(model.random_state, "random_state", 0)
     if model.epochs is not None:
         asked["epochs"] = check_count(model.epochs, "epochs", 1)
     if model.batch_size is not None:
@@ -83,9 +85,9 @@ def training(model: Any, labels: NDArray, classes: NDArray) -> Training:
                 or not isinstance(value, (int, float, np.number))
                 or not low < value < high
             ):
-                raise ValueError(
-                    f"{name} must be a number from 0" + (" to 1" if high == 1.0 else "") + f", got {value!r}"
-                )
+                least = "above 0" if low == 0.0 else "of at least 0"
+                most = " and below 1" if high == 1.0 else ""
+                raise ValueError(f"{name} must be a number {least}{most}, got {value!r}")
             asked[name] = float(value)
     for name in ("train_points", "whole_epochs", "patience"):
         if getattr(model, name) is not None:
@@ -100,6 +102,8 @@ def training(model: Any, labels: NDArray, classes: NDArray) -> Training:
         )
     if model.checkpoint is not None:
         asked["checkpoint"] = Path(model.checkpoint)
+        if asked["checkpoint"].is_dir():
+            raise ValueError(f"checkpoint must be a file, got the folder {str(model.checkpoint)!r}")
     if model.class_weight is not None:
         asked["class_weight"] = _class_weights(model.class_weight, labels, classes)
     return replace(found, **asked)
@@ -111,13 +115,17 @@ def _class_weights(wanted: Any, labels: NDArray, classes: NDArray) -> tuple[floa
         unknown = [key for key in wanted if key not in classes.tolist()]
         if unknown:
             raise ValueError(f"class_weight names {unknown[0]!r}, but the classes are {classes.tolist()}")
+        for name, weight in wanted.items():
+            number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
+            if not number or not 0.0 < weight < np.inf:
+                raise ValueError(f"class_weight must be positive numbers, got {weight!r} for {name!r}")
         return tuple(float(wanted.get(name, 1.0)) for name in classes.tolist())
     check_choice(wanted, "class_weight", ("balanced",))
     counts = np.bincount(labels, minlength=len(classes))
     return tuple((len(labels) / (len(classes) * counts)).tolist())
 
 
-def held_out(share: Any, labels: NDArray, seed: int | None) -> NDArray[np.bool_] | None:
+def held_out(share: Any, labels: NDArray, classes: NDArray, seed: int | None) -> NDArray[np.bool_] | None:
     """Which clouds only watch: a share of every class, at least one of each."""
     if not share:
         return None
@@ -128,7 +136,8 @@ def held_out(share: Any, labels: NDArray, seed: int | None) -> NDArray[np.bool_]
     for label in np.unique(labels):
         rows = rng.permutation(np.flatnonzero(labels == label))
         if len(rows) < 2:
-            raise ValueError(f"validation={share!r} needs at least 2 clouds a class")
+            rare = classes.tolist()[label]
+            raise ValueError(f"validation={share!r} needs at least 2 clouds a class, class {rare!r} has 1")
         out[rows[: min(len(rows) - 1, max(1, round(share * len(rows))))]] = True
     return out
 

@@ -28,13 +28,21 @@ _FORMAT, _VERSION = "heatfield-model", 1
 FACTS, TENSORS = "model.json", "model.safetensors"
 
 
-def write_model(folder: str | Path, facts: Mapping[str, Any], tensors: Mapping[str, NDArray]) -> None:
-    """Write the folder, whole or not at all; an older model of this name is replaced."""
+def check_place(folder: str | Path) -> Path:
+    """A path to which a model can be written, or a ValueError that says why not."""
     target = Path(folder)
+    if not target.name or target.name == "..":
+        raise ValueError(f"cannot save to {str(folder)!r}: give the name of a new folder")
     if target.exists() and not (target.is_dir() and {f.name for f in target.iterdir()} <= {FACTS, TENSORS}):
         raise ValueError(f"cannot save to {str(target)!r}: it exists and is not a folder with a model only")
     if not target.parent.is_dir():
         raise ValueError(f"cannot save to {str(target)!r}: there is no folder {str(target.parent)!r}")
+    return target
+
+
+def write_model(folder: str | Path, facts: Mapping[str, Any], tensors: Mapping[str, NDArray]) -> None:
+    """Write the folder, whole or not at all; an older model of this name is replaced."""
+    target = check_place(folder)
     data = save({name: np.asarray(array, order="C") for name, array in tensors.items()})
     body = {
         "format": _FORMAT,
@@ -59,6 +67,8 @@ def write_model(folder: str | Path, facts: Mapping[str, Any], tensors: Mapping[s
             target.rename(old)
         part.rename(target)
     finally:
+        if old.exists() and not target.exists():  # the new one did not come: the older stays
+            old.rename(target)
         shutil.rmtree(part, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 
@@ -77,7 +87,7 @@ def read_model(folder: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
         facts = json.loads((target / FACTS).read_text("utf-8"))
         if not isinstance(facts, dict):
             raise ValueError("it is not an object")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{str(target / FACTS)!r} is not readable: {error}") from None
     if facts.get("format") != _FORMAT:
         raise ValueError(f"{str(target / FACTS)!r} is not the description of a model of this library")
@@ -100,7 +110,7 @@ def read_model(folder: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
         )
     try:
         tensors = load(data)
-    except SafetensorError as error:
+    except (SafetensorError, KeyError, TypeError, AttributeError) as error:  # or of a type numpy has not
         raise ValueError(f"{str(target / TENSORS)!r} is not readable: {error}") from None
     found = {name: [str(a.dtype), list(a.shape)] for name, a in sorted(tensors.items())}
     if found != facts.get("tensors"):

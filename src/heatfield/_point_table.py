@@ -135,7 +135,8 @@ def point_table(
     def work(first: int, last: int) -> None:
         for i in range(first, last):
             table, whole[i] = features_of(clouds[i], recipe)
-            rows[starts[i] : starts[i + 1]] = (table - shift) / scale
+            with np.errstate(over="ignore"):  # a cloud in another unit may be out of single precision
+                rows[starts[i] : starts[i + 1]] = (table - shift) / scale
             if len(clouds[i]):
                 coordinates[starts[i] : starts[i + 1]] = unit_ball(clouds[i])
 

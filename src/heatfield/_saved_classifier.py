@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from ._check import check_choice
+from ._check import check_choice, check_count
 from ._input_range import InputRange
 from ._layout import VARIANT_BLOCKS
 from ._learned import LEARNED, new_learner, point_recipe
@@ -50,12 +50,13 @@ def load_classifier(kind: type, folder: str | Path, device: str) -> Any:
         return _rebuild(kind, facts, tensors, device)
     except KeyError as error:
         raise ValueError(f"{str(folder)!r} is not a whole model: {error} is missing") from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"{str(folder)!r} cannot be loaded: {error}") from None
 
 
 def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device: str) -> Any:
-    names = set(inspect.signature(kind).parameters)
+    # Where to write is for the user to say, never for a file.
+    names = set(inspect.signature(kind).parameters) - {*_LOCAL}
     unknown = set(facts["params"]) - names
     if unknown:
         raise ValueError(f"this library does not know the parameter {sorted(unknown)[0]!r}")
@@ -63,8 +64,17 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
     check_choice(params["variant"], "variant", (*VARIANT_BLOCKS, *LEARNED))
     model = kind(**params, **({"device": device} if params["variant"] in LEARNED else {}))
     classes = np.array(facts["classes"]["values"], dtype=np.dtype(facts["classes"]["dtype"]))
-    if classes.dtype == object or classes.ndim != 1 or len(classes) < 2:
+    if classes.dtype.kind not in "biufU" or classes.ndim != 1 or len(classes) < 2:
         raise ValueError("its classes are not a list of labels")
+    if not np.array_equal(np.unique(classes), classes):
+        raise ValueError("its classes are not in order, or not distinct")
+    # Every scale and dimension has numbers of its own: more than there are numbers is a wrong claim.
+    held = sum(array.size for array in tensors.values())
+    for name, value in (("n_scales", params["n_scales"]), ("n_dims", facts["n_dims"])):
+        if check_count(value, name, 1) > held:
+            raise ValueError(f"{name}={value!r} does not fit its {held} numbers")
+    if not isinstance(facts["notes"], dict):
+        raise ValueError("its notes are not an object")
     if facts["input_range"] is not None:
         model.input_range_ = InputRange(
             **{k: (float(a), float(b)) for k, (a, b) in facts["input_range"].items()}
@@ -92,6 +102,8 @@ def _plain(value: Any, name: str) -> Any:
         return {"pairs": [[_plain(k, name), _plain(v, name)] for k, v in value.items()]}
     if isinstance(value, (list, tuple)):
         return [_plain(v, name) for v in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist(), name)
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, (bool, int, float, str)):

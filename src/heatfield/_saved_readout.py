@@ -66,9 +66,16 @@ def unpack(
             if step == "annealedmlp":
                 model._label_binarizer = LabelBinarizer().fit(classes)
             _check_shapes(step, model, len(classes), width)
-    except (KeyError, TypeError, IndexError) as error:
+            odd = [name for name in _ARRAYS[step] if not _is_finite(getattr(model, name))]
+            if odd:
+                raise ValueError(f"{odd[0]} of the saved {step} holds values that are no finite numbers")
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(f"the saved read-out is incomplete: {error}") from None
     return readout
+
+
+def _is_finite(array: NDArray) -> bool:
+    return array.dtype.kind in "biuf" and bool(np.isfinite(array).all())
 
 
 def _check_shapes(step: str, model: Any, classes: int, width: int) -> None:
@@ -84,12 +91,18 @@ def _check_shapes(step: str, model: Any, classes: int, width: int) -> None:
         pairs = classes * (classes - 1) // 2
         wanted = {"support_": (count,), "support_vectors_": (count, width), "_n_support": (classes,)}
         wanted |= {"_dual_coef_": (classes - 1, count), "_intercept_": (pairs,)}
-        if model._n_support.sum() != count or model._sparse is not False:
+        wanted |= {"_probA": (0,), "_probB": (0,)}
+        # libsvm walks through its arrays by these numbers without a look at their lengths.
+        if model._n_support.sum() != count or (model._n_support < 0).any() or model._sparse is not False:
             raise ValueError("the saved support vectors do not fit together")
         types = {
             name: getattr(model, name).dtype for name in ("support_vectors_", "_dual_coef_", "_intercept_")
         }
-        if {*types.values()} != {np.dtype(np.float64)} or model._n_support.dtype != np.int32:
+        if (
+            {*types.values()} != {np.dtype(np.float64)}
+            or {model._n_support.dtype, model.support_.dtype} != {np.dtype(np.int32)}
+            or not isinstance(model._gamma, float)
+        ):
             raise ValueError("the saved support vectors have a wrong type")
     else:
         before = width
@@ -100,8 +113,12 @@ def _check_shapes(step: str, model: Any, classes: int, width: int) -> None:
                     f"layer {i} of the saved network has shape {weights.shape}, expected {before} inputs"
                 )
             before = after
-        if before != outputs:
+            if not _is_finite(weights) or not _is_finite(bias):
+                raise ValueError(f"layer {i} of the saved network holds values that are no finite numbers")
+        if before != outputs or model.n_outputs_ != outputs:
             raise ValueError(f"the saved network has {before} outputs for {classes} classes")
+        if model.out_activation_ != ("logistic" if outputs == 1 else "softmax"):
+            raise ValueError(f"the saved network ends in {model.out_activation_!r}")
     for name, shape in wanted.items():
         if getattr(model, name).shape != shape:
             raise ValueError(

@@ -114,15 +114,27 @@ def test_clouds_unlike_the_training_are_noted(folder, tmp_path, capsys):
     assert (
         main(["predict", str(tmp_path / "m"), str(tmp_path / "far.ply"), "-o", str(tmp_path / "p.csv")]) == 0
     )
-    assert "1 clouds are unlike the training set" in capsys.readouterr().err
+    assert "unlike the training set: 1 of 1 clouds" in capsys.readouterr().err
     assert "is it in another unit?" in table(tmp_path / "p.csv")[0]["note"]
+
+
+def _never(*_args, **_options):
+    raise AssertionError("files were read first")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["train", "{t}/none", "-o", "{t}/m"], "root must be a folder"),
-        (["train", "{t}", "-o", "{t}/no/m"], "no such folder"),
+        (["train", "{t}/none", "-o", "{t}/m"], "there is no folder"),
+        (["train", "{t}", "-o", "{t}/no/m"], "there is no folder"),
+        (["train", "{t}", "-o", "{t}/m"], "must hold at least two classes, got ['in']; each folder in"),
+        (["train", "{t}/in", "-o", "{t}/in"], "it exists and is not a folder with a model only"),
+        (["train", "{t}/in", "-o", "."], "give the name of a new folder"),
+        (["train", "{t}/in", "-o", "{t}/m", "--folds", "1"], "--folds must be at least 2, or 0 for no"),
+        (["train", "{t}/in", "-o", "{t}/m", "--patience", "3"], "patience=3 needs validation"),
+        (["train", "{t}/in", "-o", "{t}/m", "--batch", "1"], "batch_size must be an integer of at least 2"),
+        (["train", "{t}/in", "-o", "{t}/m", "--device", "abacus"], "device='abacus' cannot be used"),
+        (["train", "{t}/in", "-o", "{t}/m", "--variant", "desc", "--scales", "1"], "n_scales must be"),
         (["train", "{t}/in/ball", "-o", "{t}/m"], "holds no folders with point files"),
         (
             ["train", "{t}/in", "-o", "{t}/m", "--variant", "desc", "--train-points", "5"],
@@ -134,6 +146,112 @@ def test_clouds_unlike_the_training_are_noted(folder, tmp_path, capsys):
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("folder")
-def test_wrong_words(tmp_path, words, message, capsys):
+def test_wrong_words(tmp_path, words, message, capsys, monkeypatch):
+    if words[0] == "train":
+        pytest.importorskip("torch")
+        monkeypatch.setattr("heatfield.cli._train.read_clouds", _never)  # said before the work
     assert main([word.format(t=tmp_path) for word in words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_clouds_of_one_place_are_no_clouds(folder, tmp_path, recwarn):
+    """Nothing is known of them: no label is made up, and nothing is learnt from them."""
+    hf.write_points(folder / "ring" / "spot.ply", np.ones((5, 3)))
+    assert closed_form(folder, tmp_path / "m", "--folds", "0", "--quiet") == 1
+    problems = {row["file"].split("/")[-1]: row["problem"] for row in table(tmp_path / "m.errors.csv")}
+    assert problems["spot.ply"] == "it has fewer than two distinct points, so nothing is known of it"
+    assert (
+        main(["predict", str(tmp_path / "m"), str(folder / "ring"), "-o", str(tmp_path / "p.csv"), "--quiet"])
+        == 1
+    )
+    assert not [row for row in table(tmp_path / "p.csv") if "spot" in row["file"]]
+    assert "spot.ply" in (tmp_path / "p.errors.csv").read_text()
+    assert not recwarn.list
+
+
+def test_rare_and_lost_classes_are_said(folder, tmp_path, capsys):
+    (folder / "solo").mkdir()
+    (folder / "lost").mkdir()
+    (folder / ".hidden").mkdir()
+    for name in ("solo", ".hidden"):
+        hf.write_points(folder / name / "a.ply", np.random.default_rng(0).normal(size=(20, 3)))
+    (folder / "lost" / "a.csv").write_text("x,y,z\n1,2,three\n")
+    assert closed_form(folder, tmp_path / "m", "--head", "svm") == 1
+    said = capsys.readouterr()
+    assert "class 'lost' is left out, no file of it could be used" in said.err
+    assert "no cross-validation, class 'solo' has one cloud only" in said.err
+    assert "of 3 classes" in said.out
+    hf.write_points(folder / "solo" / "b.ply", np.random.default_rng(1).normal(size=(20, 3)))
+    assert closed_form(folder, tmp_path / "m", "--head", "svm") == 1
+    assert "2 folds instead of 5, class 'solo' has 2 clouds only" in capsys.readouterr().err
+    (tmp_path / "labels.csv").write_text("solo/a.ply,\n")
+    assert closed_form(folder, tmp_path / "m", "--labels", str(tmp_path / "labels.csv")) == 2
+    assert "line 1: the file 'solo/a.ply' has no label" in capsys.readouterr().err
+
+
+def test_figures_of_an_older_training_do_not_stay(folder, tmp_path):
+    closed_form(folder, tmp_path / "m", "--folds", "2", "--quiet")
+    assert (tmp_path / "m.report.json").exists()
+    closed_form(folder, tmp_path / "m", "--folds", "0", "--quiet")
+    assert not (tmp_path / "m.report.json").exists()
+    assert not (tmp_path / "m.confusion.png").exists()
+
+
+@pytest.mark.parametrize("where", ["beside", "among"])
+def test_a_stopped_training_goes_on(folder, tmp_path, where, monkeypatch, capsys):
+    """Also with other threads and a model among the classes: what it keeps there is no class of its own."""
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    from heatfield.nn import _training
+
+    words = ["--epochs", "4", "--folds", "2", "--scales", "3", "--blocks", "dimension,hds"]
+    assert main(["train", str(folder), "-o", str(tmp_path / "whole"), *words]) == 1
+    model = (tmp_path if where == "beside" else folder) / "m"
+    parts = model.with_name("m.parts")
+    epochs = []
+    one_epoch = _training._one_epoch
+
+    def counted(*given):
+        if len(epochs) == 6:  # in the second fold
+            epochs.append("stop")
+            raise KeyboardInterrupt
+        epochs.append("epoch")
+        return one_epoch(*given)
+
+    monkeypatch.setattr(_training, "_one_epoch", counted)
+    capsys.readouterr()
+    assert main(["train", str(folder), "-o", str(model), *words]) == 130
+    assert "stopped; the same command goes on from here" in capsys.readouterr().err
+    (parts / "mine.txt").write_text("not of the training")
+    assert main(["train", str(folder), "-o", str(model), *words, "--jobs", "1"]) == 1
+    assert "fold 2 of 2: goes on where it was stopped" in capsys.readouterr().err
+    assert epochs.count("epoch") == 12  # two folds and the model, each once
+    one, two = (hf.HFSClassifier.load(f).learner_.tensors() for f in (tmp_path / "whole", model))
+    for name in one:
+        np.testing.assert_array_equal(one[name], two[name], err_msg=name)
+    assert [f.name for f in parts.iterdir()] == ["mine.txt"]  # only what it kept is removed
+    torch.set_num_threads(threads)
+
+
+def test_tables_are_not_written_over_other_files(folder, tmp_path, capsys):
+    closed_form(folder, tmp_path / "m", "--folds", "0", "--quiet")
+    cloud = folder / "ball" / "bad.csv"
+    before = cloud.read_bytes()
+    assert main(["predict", str(tmp_path / "m"), str(cloud), "-o", str(cloud)]) == 2
+    assert "it exists and is not a table of predictions; give another name" in capsys.readouterr().err
+    assert cloud.read_bytes() == before
+    words = ["predict", str(tmp_path / "m"), str(folder), "-o", str(folder / "p.csv"), "--quiet"]
+    assert (
+        main(words) == main(words) == 1
+    )  # the second time, the tables of the first are not taken for clouds
+    assert len(table(folder / "p.errors.csv")) == 2
+
+
+def test_options_of_reading_in_a_model_are_checked(folder, tmp_path, capsys):
+    closed_form(folder, tmp_path / "m", "--folds", "0", "--quiet")
+    model = hf.HFSClassifier.load(tmp_path / "m")
+    for reading in ({"path": "/elsewhere"}, {"colour": 1}, ["budget"]):
+        model.save(tmp_path / "m", notes={"reading": reading})
+        assert main(["predict", str(tmp_path / "m"), str(folder), "-o", str(tmp_path / "p.csv")]) == 2
+        assert "says how to read files, but not as options" in capsys.readouterr().err

@@ -197,3 +197,68 @@ def test_closed_form_blocks():
     length = np.sqrt(2 * s.scales) * np.linalg.norm(slope, axis=2)
     np.testing.assert_allclose(rows[:, :, 2], length, atol=1e-6)
     np.testing.assert_allclose(whole[:8], np.log(s.energy))
+
+
+@pytest.mark.parametrize("scales", [None, [0.1, 0.4]])
+def test_cloud_without_points_spoils_no_other(scales):
+    full = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
+    times = None if scales is None else torch.tensor(scales, dtype=torch.float64)
+    rows = HeatFeatures()([full, full[:0]], scales=times)
+    torch.testing.assert_close(rows[0], HeatFeatures()(full, scales=times), rtol=1e-12, atol=1e-13)
+    assert rows[1].shape == (0, rows[0].shape[1])
+    whole = HeatFeatures().whole([full, full[:0]], scales=times)
+    torch.testing.assert_close(whole[0], HeatFeatures().whole(full, scales=times), rtol=1e-12, atol=1e-13)
+    assert whole[1].isnan().all()
+    (rows[0].sum() + whole[0].sum()).backward()
+    assert torch.isfinite(full.grad).all()
+
+
+@pytest.mark.parametrize(
+    ("points", "scales", "message"),
+    [
+        (torch.ones(2, 4, 3) / torch.tensor([1.0, 1.0, 0.0]), None, "points is not finite in cloud 0, row 0"),
+        (np.ones((2, 4, 3)), None, "points must be a tensor or a list of tensors, got ndarray"),
+        ([np.ones((4, 3))], None, "clouds[0] must be a tensor, got ndarray"),
+        (torch.randn(4, 3), [0.1], "scales must hold at least 2 times, got 1; use transition='exact'"),
+        (torch.randn(4, 3), [0.1, -1.0], "scales must be positive and finite, got [0.1"),
+        (torch.randn(2, 4, 3), [[0.1, 0.2]] * 3, "scales must have shape (T,) or (2, T), got (3, 2)"),
+    ],
+)
+def test_wrong_points_and_scales(points, scales, message):
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        HeatFeatures()(points, scales=None if scales is None else torch.tensor(scales))
+
+
+def test_memory_counts_the_scales_that_are_given():
+    module = HeatFeatures(memory=1 << 20)
+    points = torch.randn(1, 300, 3)
+    assert module._rows(points, 80) < module._rows(points, 8)
+    seen = []
+    module._rows = lambda _, n_scales: seen.append(n_scales) or 300
+    module(points, scales=torch.linspace(0.1, 1.0, 40))
+    module.whole(points, scales=torch.linspace(0.1, 1.0, 40))
+    assert set(seen) == {40}
+
+
+def test_cached_features_of_another_shape_are_computed_again(tmp_path):
+    from safetensors.numpy import save_file
+
+    points = some_clouds(3)[0]
+    features = ClosedFormFeatures(cache=tmp_path)
+    rows, whole = features(points)
+    (file,) = tmp_path.iterdir()
+    save_file({"rows": np.zeros((2, 2)), "whole": np.zeros(1)}, file)
+    again = features(points)
+    assert torch.equal(again[0], rows)
+    assert torch.equal(again[1], whole)
+
+
+def test_mixed_precision_costs_no_digits():
+    points = torch.randn(1, 30, 3, requires_grad=True)
+    plain = HeatFeatures()(points)
+    (expected,) = torch.autograd.grad(plain.sum(), points)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = HeatFeatures()(points)
+        (gradient,) = torch.autograd.grad(mixed.sum(), points)
+    assert torch.equal(mixed, plain)
+    assert torch.equal(gradient, expected)

@@ -11,7 +11,7 @@ from clouds import rotation
 import heatfield as hf
 
 torch = pytest.importorskip("torch")
-from heatfield.nn import HFSDGCNN, HFSFull  # noqa: E402
+from heatfield.nn import HFSDGCNN, HFSFull, _graph  # noqa: E402
 from heatfield.nn._dgcnn import EdgeConv  # noqa: E402
 from heatfield.nn._edges import pooled_edges  # noqa: E402
 from heatfield.nn._graph import nearest  # noqa: E402
@@ -66,6 +66,44 @@ def test_segments():
     owner = torch.repeat_interleave(torch.diff(STARTS))
     shares = segment_softmax(100 * rows(2), owner, 4)
     torch.testing.assert_close(torch.zeros(4, 2).index_add(0, owner, shares), torch.ones(4, 2))
+
+
+@pytest.mark.parametrize("pairs", [1, 200, 450, 2000])
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_graph_does_not_depend_on_its_pieces(pairs, exact, kind, monkeypatch):
+    """Clouds that do not fit together are worked off one by one, large ones some rows at a time."""
+    values, held, distances = rows(3).to(kind), [], _graph._distances
+    whole = nearest(values, STARTS, 8, exact=exact)
+
+    def watched(*given):
+        found = distances(*given)
+        held.append(found.numel())
+        return found
+
+    monkeypatch.setattr(_graph, "_PAIRS", pairs)
+    monkeypatch.setattr(_graph, "_distances", watched)
+    assert torch.equal(nearest(values, STARTS, 8, exact=exact), whole)
+    assert max(held) <= max(pairs, 30)  # one row at least
+
+
+@pytest.mark.parametrize("network", [HFSFull(3, 0, 2), HFSDGCNN(0, 3, 2, k=4)], ids=["full", "dgcnn"])
+def test_networks_train_in_mixed_precision(network):
+    points = rows(3)
+    inputs = (torch.empty(4, 0),) if isinstance(network, HFSFull) else ()
+    given = (points, *inputs, STARTS) if inputs else (torch.empty(70, 0), points, STARTS)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = network(*given)
+    logits.float().square().sum().backward()
+    assert logits.dtype == torch.bfloat16
+    assert all(torch.isfinite(p.grad).all() for p in network.parameters())
+
+
+@pytest.mark.parametrize("starts", [[0, 30], [0, 90], [5, 70], [0, 40, 30, 70], [0, 70, 70]])
+def test_starts_that_lead_astray_are_refused(starts):
+    net = HFSDGCNN(0, 3, 2, k=4, widths=(8,), embedding=8, head=(8,)).eval()
+    with pytest.raises(ValueError, match="starts must rise from 0 to the 70 points, got"):
+        net(torch.empty(70, 0), rows(3), torch.tensor(starts))
 
 
 def test_graph_is_that_of_each_cloud():

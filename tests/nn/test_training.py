@@ -1,5 +1,6 @@
 """Training: it learns, the same to the bit, also when it is killed and goes on."""
 
+import io
 import os
 import re
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,9 +34,12 @@ from heatfield._point_features import PointRecipe
 from heatfield._point_table import packed, point_table
 
 torch = pytest.importorskip("torch")
+from safetensors import safe_open  # noqa: E402
+from safetensors.torch import save  # noqa: E402
+
 from heatfield.nn._batches import Packed, Scaling, _drawn  # noqa: E402
 from heatfield.nn._learner import RECIPES  # noqa: E402
-from heatfield.nn._training import Training  # noqa: E402
+from heatfield.nn._training import Training, _Line  # noqa: E402
 
 SMALL = {
     "full": {"widths": (8, 16), "head": 8},
@@ -169,9 +174,45 @@ def test_checkpoint_of_other_data_or_settings_is_refused(tmp_path):
     ):
         with pytest.raises(ValueError, match="belongs to other data or settings; delete it to start anew"):
             model.fit(data, labels)
+    with safe_open(place, framework="pt") as file:
+        parts, facts = {k: file.get_tensor(k) for k in file.keys()}, file.metadata()  # noqa: SIM118
+    for name in ("network.points.0.weight", "random.cpu"):
+        broken = tmp_path / "broken.ckpt"
+        broken.write_bytes(save({k: v for k, v in parts.items() if k != name}, facts))
+        with pytest.raises(ValueError, match=rf"cannot be read .*{name[8:]}.* delete it to start anew"):
+            classifier(checkpoint=broken).fit(clouds, labels)
+    foreign = tmp_path / "foreign.ckpt"
+    foreign.write_bytes(save({"a": torch.zeros(1)}, {"format": "heatfield-checkpoint-1", "facts": "[]"}))
+    with pytest.raises(ValueError, match=r"cannot be read .* delete it to start anew, or give another path"):
+        classifier(checkpoint=foreign).fit(clouds, labels)
     place.write_bytes(place.read_bytes()[:-10])
     with pytest.raises(ValueError, match=r"cannot be read .* delete it to start anew"):
         classifier(checkpoint=place).fit(clouds, labels)
+
+
+def test_checkpoint_knows_every_point(tmp_path):
+    """Also one that changes no feature of the whole, and a mirror image, of which only coordinates tell."""
+    clouds, labels = some_clouds(80)  # more than set the unit of the table
+    options = {"blocks": ("dimension",), "epochs": 1, "batch_size": 40}
+    table = classifier(**options).point_table(clouds)
+    other = replace(table, rows=table.rows.copy())
+    other.rows[1, 0] += 1.0
+    mirror = replace(table, coordinates=-table.coordinates)
+    for variant, changed in (("full", other), ("dgcnn", other), ("dgcnn", mirror)):
+        place = tmp_path / f"{variant}.ckpt"
+        model = classifier(variant, **options, checkpoint=place)
+        model.fit_features(table, labels, n_dims=3)
+        model.fit_features(table, labels, n_dims=3)
+        with pytest.raises(ValueError, match="belongs to other data or settings"):
+            model.fit_features(changed, labels, n_dims=3)
+
+
+def test_training_without_seed_goes_on_with_the_same_split(tmp_path):
+    clouds, labels = some_clouds(20)
+    options = {"random_state": None, "validation": 0.3, "checkpoint": tmp_path / "run.ckpt"}
+    first = classifier(**options).fit(clouds, labels)
+    again = classifier(**options).fit(clouds, labels)  # finished: nothing is trained
+    np.testing.assert_array_equal(first.predict_proba(clouds), again.predict_proba(clouds))
 
 
 # --- options -----------------------------------------------------------------------
@@ -215,6 +256,25 @@ def test_whole_epochs_come_last():
     assert Training(epochs=5, train_points=7).points(4) == 7
 
 
+@pytest.mark.parametrize("columns", [30, 80, 200])
+def test_line_of_progress_fits_the_terminal(columns, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    line = _Line(Training(epochs=250))
+    entry = {"loss": 0.0123, "accuracy": 1.0, "validation_accuracy": 1.0, "seconds": 12.34}
+    line.show(250, entry, 3085.0)
+    shown = screen.getvalue().removeprefix("\r").removesuffix("\033[K")
+    assert len(shown) < columns
+    if columns >= 80:
+        assert "validation 100.0 %" in shown
+        assert shown.endswith("51:25 left" if columns == 80 else "12.34 s an epoch, 51 min 25 s left")
+
+
 def test_cosine_schedule():
     options = Training(epochs=10, learning_rate=1.0, final_rate=0.1)
     rates = [options.rate(epoch) for epoch in range(11)]
@@ -252,8 +312,26 @@ def test_the_papers_recipes_are_the_defaults():
         ({"patience": 3}, "patience=3 needs validation"),
         ({"whole_epochs": 2}, "whole_epochs=2 needs train_points"),
         ({"validation": 1.5}, "validation must be a share between 0 and 1, got 1.5"),
-        ({"learning_rate": -1.0}, "learning_rate must be a number from 0, got -1.0"),
-        ({"label_smoothing": 1.0}, "label_smoothing must be a number from 0 to 1, got 1.0"),
+        ({"learning_rate": 0.0}, "learning_rate must be a number above 0, got 0.0"),
+        ({"weight_decay": -1.0}, "weight_decay must be a number of at least 0, got -1.0"),
+        ({"label_smoothing": 1.0}, "label_smoothing must be a number of at least 0 and below 1, got 1.0"),
+        ({"class_weight": {"ring": 0.0}}, "class_weight must be positive numbers, got 0.0 for 'ring'"),
+        ({"class_weight": {"ring": np.nan}}, "class_weight must be positive numbers, got nan for 'ring'"),
+        ({"random_state": -1}, "random_state must be an integer of at least 0, got -1"),
+        (
+            {"random_state": np.random.RandomState(0)},
+            "random_state must be an integer of at least 0, got Ran",
+        ),
+        ({"network": 3}, "network must be a dict of parts of the network, got 3"),
+        ({"checkpoint": Path(__file__).parent}, "checkpoint must be a file, got the folder"),
+        (
+            {"learning_rate": 1e30},
+            "the training diverged in epoch 2: its loss or weights are no longer finite",
+        ),
+        (
+            {"learning_rate": 1e30, "validation": 0.2, "patience": 2},
+            "the training diverged in epoch 1: its loss or weights are no longer finite",
+        ),
         ({"batch_size": 1}, "batch_size must be an integer of at least 2, got 1"),
         ({"train_points": 0}, "train_points must be an integer of at least 1, got 0"),
         ({"class_weight": {"cat": 1.0}}, "class_weight names 'cat', but the classes are ['ball', 'ring']"),
@@ -273,6 +351,83 @@ def test_options_of_learned_variants_are_refused_by_others(option):
         ValueError, match=re.escape(f"{name}={value!r} is an option of variant='full' and 'dgcnn'")
     ):
         hf.HFSClassifier("desc", **option).fit(*some_clouds())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"batch_size": 1}, {"network": {"depth": 3}}, {"device": "abacus"}, {"validation": 2.0},
+        {"head": "lda"}, {"variant": "desc", "head": "tree", "network": None},
+    ],
+)  # fmt: skip
+def test_wrong_options_are_said_before_the_long_work(options, monkeypatch):
+    def never(*_args, **_options):
+        raise AssertionError("features were computed first")
+
+    monkeypatch.setattr("heatfield._point_table.features_of", never)
+    monkeypatch.setattr(hf.HFSDescriptor, "fit_transform", never)
+    model = classifier().set_params(**options)
+    if model.variant == "desc":
+        model.set_params(epochs=None)
+    with pytest.raises(ValueError, match=r"must be|cannot be used|is an option|network="):
+        model.fit(*some_clouds())
+    with pytest.raises(ValueError, match="y must hold at least two classes, got only"):
+        hf.HFSClassifier("desc").fit(some_clouds()[0], ["one"] * 12)
+
+
+def test_validation_names_the_class_with_one_cloud():
+    clouds, labels = some_clouds(12)
+    labels = np.where(np.arange(12) == 5, "solo", labels)
+    with pytest.raises(
+        ValueError, match=r"validation=0.2 needs at least 2 clouds a class, class 'solo' has 1"
+    ):
+        classifier(validation=0.2).fit(clouds, labels)
+
+
+def test_numpy_numbers_are_numbers(tmp_path):
+    clouds, labels = some_clouds(12)
+    options = {"random_state": np.int64(0), "epochs": np.int32(2), "network": {"widths": np.array([8, 8])}}
+    model = classifier(**options, checkpoint=tmp_path / "c").fit(clouds, labels)
+    plain = classifier(epochs=2, network={"widths": (8, 8)}).fit(clouds, labels)
+    np.testing.assert_array_equal(model.predict_proba(clouds), plain.predict_proba(clouds))
+    model.save(tmp_path / "m")
+    again = hf.HFSClassifier.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict_proba(clouds), plain.predict_proba(clouds))
+
+
+@pytest.mark.parametrize("variant", ["full", "simple"])
+def test_words_in_an_array_of_objects(variant, tmp_path):
+    """As pandas gives them. They are saved, and loaded again."""
+    clouds, labels = some_clouds(12)
+    model = classifier() if variant == "full" else hf.HFSClassifier("simple", head="lda", n_scales=3)
+    model.fit(clouds, labels.astype(object))
+    assert model.classes_.dtype == labels.dtype
+    model.save(tmp_path / "m")
+    assert (hf.HFSClassifier.load(tmp_path / "m").predict(clouds) == model.predict(clouds)).all()
+    mixed = np.array([None if label == "ring" else "ball" for label in labels], dtype=object)
+    for y in (mixed, np.where(mixed == "ball", 1, labels.astype(object))):
+        with pytest.raises(ValueError, match=r"y must be all words or all numbers, got "):
+            model.fit(clouds, y)
+
+
+def test_parameters_set_after_fit_wait_for_the_next():
+    clouds, labels = some_clouds(12)
+    model = classifier().fit(clouds, labels)
+    before = model.predict_proba(clouds)
+    model.set_params(n_scales=4, blocks=("dimension",))
+    np.testing.assert_array_equal(model.predict_proba(clouds), before)
+    table = model.point_table(clouds)  # for the next fit
+    assert model.fit_features(table, labels, n_dims=3).learner_.recipe.n_scales == 4
+
+
+def test_generators_of_other_devices_are_left_alone(monkeypatch):
+    def touched(*_):
+        raise AssertionError("a training on the processor seeds no other device")
+
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", touched)
+    monkeypatch.setattr(torch.cuda, "manual_seed", touched)
+    for seed in (0, None):
+        classifier(random_state=seed, device="cpu").fit(*some_clouds())
 
 
 # --- tables and batches ------------------------------------------------------------
@@ -359,6 +514,29 @@ def test_gaps_and_constant_features_are_silenced():
     lattice = np.stack(np.meshgrid(*[np.arange(3.0)] * 3), axis=-1).reshape(-1, 3)
     table = point_table([lattice] * 4, PointRecipe.checked(3, n_scales=3))
     assert Scaling.of_whole(table, 1e-9).constant.all()
+
+
+@pytest.mark.parametrize("variant", ["full", "dgcnn"])
+def test_clouds_in_a_far_unit_have_probabilities(variant):
+    """Roughness goes with the fifth power of the unit: nanometres for metres are beyond single precision."""
+    clouds, labels = some_clouds(20)
+    model = classifier(variant).fit(clouds, labels)
+    alone = model.predict_proba(clouds[1:2])
+    for unit in (1e-60, 1e-15, 1e-9, 1e9, 1e60):
+        with pytest.warns(hf.HeatFieldWarning, match="unit"):
+            proba = model.predict_proba([unit * clouds[0], clouds[1]])
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+        np.testing.assert_allclose(proba[1:], alone, atol=1e-5)
+
+
+def test_gap_in_any_row_is_silenced():
+    clouds, _ = some_clouds(8)
+    table = point_table(clouds, PointRecipe.checked(3, n_scales=3))
+    points, whole = Scaling.of_points(table, 1e-9), Scaling.of_whole(table, 1e-9)
+    for value in (np.nan, np.inf, -np.inf):
+        table.rows[table.starts[3] + 2, 1] = value  # not the first row of its cloud
+        rows, *_ = Packed(table, points, whole, torch.device("cpu")).batch(np.arange(8))
+        assert torch.isfinite(rows).all()
 
 
 def test_unlike_input_is_said():

@@ -35,6 +35,6 @@ def printed(found: dict[str, Any]) -> str:
         f"{name.replace('_', ' ')} {100 * found[name]['mean']:.1f} ± {100 * found[name]['std']:.1f} %"
         for name in ("accuracy", "mACC", "macro_F1")
     ]
-    worst = sorted(found["recall"].items(), key=lambda item: item[1])[:3]
-    hardest = ", ".join(f"{name} ({100 * share:.0f} %)" for name, share in worst)
-    return f"{found['folds']} folds: " + ", ".join(lines) + f"\nhardest classes: {hardest}"
+    worst = sorted((item for item in found["recall"].items() if item[1] < 1.0), key=lambda item: item[1])[:3]
+    hardest = ", ".join(f"{name} ({100 * share:.0f} % found)" for name, share in worst)
+    return f"{found['folds']} folds: " + ", ".join(lines) + (f"\nhardest classes: {hardest}" if worst else "")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import csv
+import inspect
 import io
+import os
 import sys
 from pathlib import Path
 
+_COLUMNS = ("file", "label", "probability")
 # Files that are read and classified together.
 _TOGETHER = 64
 
@@ -30,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
 
     from .._check import HeatFieldWarning
     from .._classifier import HFSClassifier
-    from ..io import write_atomically
+    from ..io import read_cloud, write_atomically
     from ._collect import collect
     from ._features import write_errors
     from ._reading import read_clouds
@@ -42,14 +45,25 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(
             f"cannot write {str(out)!r}: " + ("it is a folder" if out.is_dir() else "no such folder")
         )
+    if out.exists() and not _is_ours(out):
+        raise ValueError(
+            f"cannot write {str(out)!r}: it exists and is not a table of predictions; give another name"
+        )
     model = HFSClassifier.load(options.model, device=options.device).set_params(n_jobs=options.jobs)
     learned = hasattr(model, "learner_")
     n_dims = model.learner_.recipe.n_dims if learned else model.descriptor_.n_dims_
     reading = model.notes_.get("reading", {})  # points are read as they were for the training
+    known_options = {*inspect.signature(read_cloud).parameters} - {"path"}
+    if not isinstance(reading, dict) or not known_options.issuperset(reading):
+        raise ValueError(f"{str(options.model)!r} says how to read files, but not as options: {reading!r}")
     files, skipped = collect(options.paths)
+    own = {os.path.realpath(f) for f in (out, out.with_suffix(".errors.csv"))}
+    files = [file for file in files if os.path.realpath(file) not in own]  # the tables of an earlier time
+    if not files:
+        raise ValueError(f"there is nothing to classify in {', '.join(map(repr, options.paths))}")
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["file", "label", "probability", *(f"p_{name}" for name in model.classes_), "note"])
+    writer.writerow([*_COLUMNS, *(f"p_{name}" for name in model.classes_), "note"])
     errors: list[tuple[str, str, str]] = []
     notes = 0
     with tqdm(total=len(files), unit=" files", disable=True if options.quiet else None) as bar:
@@ -76,9 +90,17 @@ def run(options: argparse.Namespace) -> int:
         print(f"{len(files) - len(errors)} of {len(files)} files -> {out}{other}")
     if notes:
         print(
-            f"heatfield predict: {notes} clouds are unlike the training set, see the column note",
+            f"heatfield predict: unlike the training set: {notes} of {len(files) - len(errors)} clouds, "
+            "see the column note",
             file=sys.stderr,
         )
     if errors:
         print(f"heatfield predict: {len(errors)} of {len(files)} files failed, see {path}", file=sys.stderr)
     return 1 if errors else 0
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file is empty or begins as the table does: then it may be replaced."""
+    with open(path, "rb") as file:
+        start = file.read(64)
+    return not start or start.startswith(",".join(_COLUMNS).encode())

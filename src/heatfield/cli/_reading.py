@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from .._check import Array
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
+def add_reading(
+    parser: argparse.ArgumentParser, seed: str = "seed of the sampling, mixed with each file's name"
+) -> None:
     """Options of reading."""
     parser.add_argument("--budget", type=int, metavar="M", help="at most M points a cloud (default: all)")
     parser.add_argument(
         "--sampling", choices=("auto", "random", "farthest", "voxel"), default="auto",
         help="how to choose them; auto: by length on skeletons, by area on meshes, else at random",
     )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the sampling, mixed with each file's name"
-    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help=f"{seed} (default 0)")
     parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
     parser.add_argument("--chain", help="of molecules: one chain")
     parser.add_argument("--soma", choices=("keep", "drop"), default="keep", help="of neurons: the cell body")
@@ -68,6 +68,8 @@ def read_clouds(
                 raise ValueError(f"its points have {points.shape[1]} coordinates, {n_dims} are expected")
             if len(points) == 0:
                 raise ValueError("it holds no points")
+            if (points == points[0]).all():
+                raise ValueError("it has fewer than two distinct points, so nothing is known of it")
             clouds[i] = points
         except ReadError as error:
             errors.append((file, error.place, error.problem))

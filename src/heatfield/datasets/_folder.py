@@ -52,7 +52,11 @@ def labelled_files(root: str | Path, labels: str | Path | None = None) -> tuple[
         files, names = _listed(folder, Path(labels))
     else:
         files = sorted(
-            f for d in folder.iterdir() if d.is_dir() for f in d.rglob("*") if f.is_file() and _readable(f)
+            f
+            for d in folder.iterdir()
+            if d.is_dir()
+            for f in d.rglob("*")
+            if f.is_file() and _readable(f) and not _hidden(f.relative_to(folder))
         )
         names = [f.relative_to(folder).parts[0] for f in files]
     if not files:
@@ -62,11 +66,16 @@ def labelled_files(root: str | Path, labels: str | Path | None = None) -> tuple[
     return files, names
 
 
+def _hidden(inside: Path) -> bool:
+    """A copy that an editor or a notebook keeps is no class, and no member of one."""
+    return any(part.startswith(".") for part in inside.parts)
+
+
 def _readable(file: Path) -> bool:
     suffixes = [s.lower() for s in file.suffixes]
     if suffixes[-1:] == [".gz"]:
         suffixes.pop()
-    return bool(suffixes) and suffixes[-1] in SUFFIXES and not file.name.startswith(".")
+    return bool(suffixes) and suffixes[-1] in SUFFIXES
 
 
 def _listed(folder: Path, path: Path) -> tuple[list[Path], list[str]]:
@@ -76,6 +85,8 @@ def _listed(folder: Path, path: Path) -> tuple[list[Path], list[str]]:
             continue
         if len(row) < 2:
             raise ReadError(path, f"a file and a label are expected, got {row}", f"line {number}")
+        if not row[1].strip():
+            raise ReadError(path, f"the file {row[0]!r} has no label", f"line {number}")
         if not (folder / row[0]).is_file():
             raise ReadError(path, f"there is no file {str(folder / row[0])!r}", f"line {number}")
         files.append(folder / row[0])

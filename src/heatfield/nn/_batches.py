@@ -68,17 +68,24 @@ class Scaling:
         return np.where(self.constant | ~np.isfinite(scaled), 0.0, scaled)
 
 
+# Standardised features end here. Clouds in another unit are that far off: a warning says so, and their
+# numbers stay finite in single precision.
+_FAR = 1e6
+
+
 class Packed:
     """A table made ready for one network: where batches of its clouds come from."""
 
     def __init__(self, table: PointTable, points: Scaling, whole: Scaling, device: torch.device) -> None:
         self.table, self.device = table, device
-        self.whole = torch.from_numpy(whole.apply(table.whole).astype(np.float32)).to(device)
+        scaled = np.clip(whole.apply(table.whole), -_FAR, _FAR).astype(np.float32)
+        self.whole = torch.from_numpy(scaled).to(device)
         keep = ~points.constant
         self.factor = torch.from_numpy((keep * table.unit / points.scale).astype(np.float32)).to(device)
         offset = keep * (table.shift - points.mean) / points.scale
         self.offset = torch.from_numpy(offset.astype(np.float32)).to(device)
-        self.gaps = not np.isfinite(table.whole).all() or not np.isfinite(table.rows[table.starts[:-1]]).all()
+        ends = [table.rows.max(initial=0.0), -table.rows.min(initial=0.0)]  # NaN if there is one
+        self.gaps = not max(ends) * max(1.0, float(self.factor.max())) < _FAR
 
     def batch(
         self, clouds: NDArray, points: int | None = None, rng: np.random.Generator | None = None
@@ -94,7 +101,7 @@ class Packed:
         rows = torch.from_numpy(self.table.rows[at]).to(self.device)
         rows = torch.addcmul(self.offset, rows, self.factor)
         if self.gaps:
-            rows = torch.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
+            rows = torch.nan_to_num(rows, nan=0.0).clamp(-_FAR, _FAR)
         coordinates = torch.from_numpy(self.table.coordinates[at]).to(self.device)
         chosen = torch.from_numpy(np.asarray(clouds)).to(self.device)
         return rows, self.whole[chosen], coordinates, torch.from_numpy(starts).to(self.device)

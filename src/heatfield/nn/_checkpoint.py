@@ -36,8 +36,9 @@ def write_checkpoint(
     for number, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{number}.{k}": v for k, v in state.items() if isinstance(v, Tensor)}
     tensors["random.cpu"] = torch.get_rng_state()
-    if torch.cuda.is_available():
-        tensors["random.cuda"] = torch.cuda.get_rng_state()
+    device = next(network.parameters()).device
+    if device.type == "cuda":
+        tensors["random.cuda"] = torch.cuda.get_rng_state(device)
     facts = {"fingerprint": fingerprint, "numpy": rng.bit_generator.state, "progress": progress}
     data = save({k: v.detach().cpu().contiguous() for k, v in tensors.items()},
                 {"format": _FORMAT, "facts": json.dumps(facts)})  # fmt: skip
@@ -60,15 +61,27 @@ def read_checkpoint(
                 raise ValueError(f"{str(path)!r} is not a training checkpoint of this library")
             facts = json.loads(metadata["facts"])
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    except (SafetensorError, json.JSONDecodeError, KeyError) as error:
-        raise ValueError(
-            f"the checkpoint {str(path)!r} cannot be read ({error}); delete it to start anew"
-        ) from None
-    if facts["fingerprint"] != fingerprint:
+            found = facts["fingerprint"]
+    except (SafetensorError, OSError, json.JSONDecodeError, KeyError, TypeError) as error:
+        raise _unreadable(path, error) from None
+    if found != fingerprint:
         raise ValueError(
             f"the checkpoint {str(path)!r} belongs to other data or settings; "
             "delete it to start anew, or give another path"
         )
+    try:
+        return _restore(network, optimizer, rng, facts, tensors)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _restore(
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    rng: np.random.Generator,
+    facts: dict[str, Any],
+    tensors: dict[str, Tensor],
+) -> tuple[dict[str, Any], dict[str, Tensor] | None]:
     network.load_state_dict(_part(tensors, "network."))
     moments: dict[int, dict[str, Tensor]] = {}
     for key, value in _part(tensors, "optimizer.").items():
@@ -76,10 +89,18 @@ def read_checkpoint(
         moments.setdefault(int(number), {})[name] = value
     optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
     torch.set_rng_state(tensors["random.cpu"])
-    if "random.cuda" in tensors and torch.cuda.is_available():
-        torch.cuda.set_rng_state(tensors["random.cuda"])
+    device = next(network.parameters()).device
+    if "random.cuda" in tensors and device.type == "cuda":
+        torch.cuda.set_rng_state(tensors["random.cuda"], device)
     rng.bit_generator.state = facts["numpy"]
     return facts["progress"], _part(tensors, "best.") or None
+
+
+def _unreadable(path: Path, error: Exception) -> ValueError:
+    why = " ".join(str(error).split())[:200]
+    return ValueError(
+        f"the checkpoint {str(path)!r} cannot be read ({why}); delete it to start anew, or give another path"
+    )
 
 
 def _part(tensors: dict[str, Tensor], start: str) -> dict[str, Tensor]:

@@ -40,8 +40,8 @@ class EdgeConv(nn.Module):
             with torch.no_grad():
                 count = near.numel()
                 unbiased = variance * (count / max(1, count - 1))
-                norm.running_mean.lerp_(mean, norm.momentum)
-                norm.running_var.lerp_(unbiased, norm.momentum)
+                norm.running_mean.lerp_(mean.to(norm.running_mean.dtype), norm.momentum)
+                norm.running_var.lerp_(unbiased.to(norm.running_var.dtype), norm.momentum)
                 norm.num_batches_tracked += 1
         else:
             mean, variance = norm.running_mean, norm.running_var

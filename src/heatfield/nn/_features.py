@@ -27,6 +27,8 @@ def pad_clouds(clouds: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     if not clouds:
         raise ValueError("clouds is empty: at least one cloud is needed")
     for i, cloud in enumerate(clouds):
+        if not isinstance(cloud, Tensor):
+            raise ValueError(f"clouds[{i}] must be a tensor, got {type(cloud).__name__}")
         if cloud.ndim != 2 or cloud.shape[1] != clouds[0].shape[-1]:
             raise ValueError(
                 f"clouds[{i}] must have shape (m, {clouds[0].shape[-1]}), got {tuple(cloud.shape)}"
@@ -115,14 +117,14 @@ class HeatFeatures(nn.Module):
 
         A cloud of fewer than two distinct points has no schedule: its features are NaN.
         """
-        if not isinstance(points, Tensor):
+        if isinstance(points, Sequence):
             padded, mask = pad_clouds(points)
             table = self(padded, mask, scales)
             return [row[: len(cloud)] for row, cloud in zip(table, points, strict=True)]
-        if points.ndim == 2:
+        if isinstance(points, Tensor) and points.ndim == 2:
             return self(points[None], None if mask is None else mask[None], scales)[0]
-        points, mask = _checked(points, mask)
-        u, d, tau, spectrum, _, defined = self._local(points, mask, scales)
+        points, mask, heard = _checked(points, mask)
+        u, d, tau, spectrum, _, defined = self._local(points, heard, scales)
         channels = [(torch.log(u) if self.log_density else u)[..., None], d[..., None], tau[..., None]]
         if self.with_spectrum:
             channels.append(spectrum)
@@ -142,36 +144,40 @@ class HeatFeatures(nn.Module):
         E2, C2, the Dirichlet energy and its ratio to E2; then composition and contrast of the
         heat dimension spectrum. Differentiable like the rest.
         """
-        if not isinstance(points, Tensor):
+        if isinstance(points, Sequence):
             points, mask = pad_clouds(points)
-        points, mask = _checked(points, mask)
-        u, d, _, _, times, defined = self._local(points, mask, scales, spectrum=False)
-        n, rows = points.shape[2], self._rows(points)
+        if isinstance(points, Tensor) and points.ndim == 2:
+            return self.whole(
+                points[None], None if mask is None else mask[None], scales, hds_sigma=hds_sigma
+            )[0]
+        points, mask, heard = _checked(points, mask)
+        u, d, _, _, times, defined = self._local(points, heard, scales, spectrum=False)
+        n, rows = points.shape[2], self._rows(points, times.shape[1])
         weight = square = torch.zeros_like(times)
         for first in range(0, points.shape[1], rows):
             last = min(points.shape[1], first + rows)
-            part = _again(half_sums, points, mask, times, first, last)
+            part = _again(half_sums, points, heard, times, first, last)
             weight, square = weight + part[0], square + part[1]
         energy = (8.0 * torch.pi * times) ** (-n / 2) * weight
         response = n / 2 - square / (8.0 * times * weight)
         relative = response / (2.0 * times)
         centers = torch.arange(n + 1, dtype=points.dtype, device=points.device)
-        hds = dimension_spectrum(u, d, mask, centers, hds_sigma)
+        hds = dimension_spectrum(u, d, heard, centers, hds_sigma)
         table = torch.cat([energy, response, relative * energy, relative, hds], dim=1)
-        return torch.where(defined[:, None], table, torch.nan)
+        return torch.where((defined & mask.any(dim=1))[:, None], table, torch.nan)
 
     def _local(
         self, points: Tensor, mask: Tensor, scales: Tensor | None, spectrum: bool | None = None
     ) -> tuple[Tensor, ...]:
-        rows = self._rows(points)
+        exact = self.transition == "exact"
         if scales is None:
+            rows = self._rows(points, self.n_scales)
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.fixed_schedule):
                 times, defined = schedule(points, mask, self.n_scales, self.c_min, self.c_max, rows)
         else:
-            times = torch.as_tensor(scales, dtype=points.dtype, device=points.device)
-            times = torch.atleast_2d(times).expand(points.shape[0], -1)
+            times = _checked_scales(scales, points, 1 if exact else 2)
+            rows = self._rows(points, times.shape[1])
             defined = mask.any(dim=1)
-        exact = self.transition == "exact"
         with_spectrum = self.with_spectrum if spectrum is None else spectrum
         found = [
             _again(
@@ -191,10 +197,10 @@ class HeatFeatures(nn.Module):
         )
         return u, d, tau if exact else transition_by_difference(d, times), lambdas, times, defined
 
-    def _rows(self, points: Tensor) -> int:
+    def _rows(self, points: Tensor, n_scales: int) -> int:
         """How many rows fit: differences and D2 of a pair, and what each scale keeps to go back."""
         batch, m, n = points.shape
-        row = batch * m * points.element_size() * (n + 1 + self.n_scales * (6 + 2 * n))
+        row = batch * m * points.element_size() * (n + 1 + n_scales * (6 + 2 * n))
         return max(1, self.memory // max(1, row))
 
 
@@ -214,10 +220,11 @@ class _Again(torch.autograd.Function):
     def backward(ctx: Any, *given: Tensor) -> tuple[Any, ...]:
         points, mask, times = ctx.saved_tensors
         inputs = [t.detach().requires_grad_() for t in (points, times)]
-        with torch.enable_grad():
-            outputs = ctx.function(inputs[0], mask, inputs[1], *ctx.rest)
-        used = [(o, g) for o, g in zip(outputs, given, strict=True) if o.requires_grad]
-        found = torch.autograd.grad([o for o, _ in used], inputs, [g for _, g in used])
+        with torch.autocast(points.device.type, enabled=False):
+            with torch.enable_grad():
+                outputs = ctx.function(inputs[0], mask, inputs[1], *ctx.rest)
+            used = [(o, g) for o, g in zip(outputs, given, strict=True) if o.requires_grad]
+            found = torch.autograd.grad([o for o, _ in used], inputs, [g for _, g in used])
         return None, found[0], None, found[1], *(None for _ in ctx.rest)
 
 
@@ -227,7 +234,10 @@ def _again(function: Callable[..., Any], points: Tensor, mask: Tensor, times: Te
     return function(points, mask, times, *rest)
 
 
-def _checked(points: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+def _checked(points: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Points, the mask, and who is heard: the mask with one row of every cloud that has none."""
+    if not isinstance(points, Tensor):
+        raise ValueError(f"points must be a tensor or a list of tensors, got {type(points).__name__}")
     if points.ndim != 3 or points.shape[1] == 0 or points.shape[2] == 0:
         raise ValueError(f"points must have shape (B, m, n), got {tuple(points.shape)}")
     if points.dtype not in (torch.float32, torch.float64):
@@ -238,7 +248,31 @@ def _checked(points: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         raise ValueError(
             f"mask must be bool of shape {tuple(points.shape[:2])}, got {mask.dtype} of {tuple(mask.shape)}"
         )
+    # A cloud without points, a sum over nothing, would be 0 / 0: it gets one at the origin, left out after.
+    empty = ~mask.any(dim=1)
+    heard = torch.cat([mask[:, :1] | empty[:, None], mask[:, 1:]], dim=1)
     # Rows that only fill up stand on a real point: far from all of them, their 0 / 0 would spoil gradients.
     first = mask.to(torch.uint8).argmax(dim=1)
-    stand_in = points[torch.arange(len(points), device=points.device), first][:, None, :]
-    return torch.where(mask[:, :, None], points, stand_in), mask
+    stand_in = points[torch.arange(len(points), device=points.device), first]
+    stand_in = torch.where(empty[:, None], 0.0, stand_in)[:, None, :]
+    points = torch.where(mask[:, :, None], points, stand_in)
+    broken = ~torch.isfinite(points.detach()).all(dim=2)
+    if broken.any():
+        cloud, row = broken.nonzero()[0].tolist()
+        raise ValueError(f"points is not finite in cloud {cloud}, row {row}: {points[cloud, row].tolist()}")
+    return points, mask, heard
+
+
+def _checked_scales(scales: Tensor, points: Tensor, least: int) -> Tensor:
+    """Diffusion times (B, T), positive and at least so many."""
+    times = torch.atleast_2d(torch.as_tensor(scales, dtype=points.dtype, device=points.device))
+    if times.ndim != 2 or times.shape[0] not in (1, points.shape[0]):
+        raise ValueError(f"scales must have shape (T,) or ({points.shape[0]}, T), got {tuple(times.shape)}")
+    if times.shape[1] < least:
+        raise ValueError(
+            f"scales must hold at least {least} times, got {times.shape[1]}"
+            + ("; use transition='exact' for a single time" if least == 2 else "")
+        )
+    if not ((times > 0.0) & torch.isfinite(times)).all():
+        raise ValueError(f"scales must be positive and finite, got {times.detach().flatten().tolist()[:8]}")
+    return times.expand(points.shape[0], -1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,18 +10,23 @@ import torch
 from torch import Tensor
 
 from .._jit import compiled
-from ._segments import owners
+
+# Distances that are held at once: a batch of 32 clouds of 1024 points, 128 MiB in single precision.
+_PAIRS = 1 << 25
 
 
 @compiled()
-def _smallest(distances: Any, starts: Any, k: int, out: Any) -> None:
-    """The k nearest of every point, nearest first, as rows of the packed table; itself where too few."""
+def _smallest(distances: Any, starts: Any, begin: int, k: int, out: Any) -> None:
+    """The k nearest of every point, nearest first, as rows of the packed table; itself where too few.
+
+    ``distances`` are those of the rows of each cloud from ``begin`` on.
+    """
     best = np.empty(k, np.float32)
     for b in range(starts.shape[0] - 1):
         first, size = starts[b], starts[b + 1] - starts[b]
         found = min(k, size)
-        for i in range(size):
-            row, mine = distances[b, i], out[first + i]
+        for i in range(begin, min(size, begin + distances.shape[1])):
+            row, mine = distances[b, i - begin], out[first + i]
             best[:] = np.inf
             mine[:] = first + i
             for j in range(size):
@@ -40,26 +46,60 @@ def nearest(values: Tensor, starts: Tensor, k: int, *, exact: bool) -> Tensor:
     matrix product and good enough for features of order one. Clouds of fewer than k points
     repeat the point itself.
     """
-    owner, sizes = owners(starts, values.shape[0])
-    most = int(sizes.max())
-    place = torch.arange(values.shape[0], device=values.device) - starts[owner]
-    padded = values.new_zeros((len(sizes), most, values.shape[1]))
-    padded[owner, place] = values
-    if exact:
-        distances = torch.cdist(padded, padded, compute_mode="donot_use_mm_for_euclid_dist")
-    else:
-        norms = padded.square().sum(dim=2)
-        distances = torch.baddbmm(
-            norms[:, None, :] + norms[:, :, None], padded, padded.transpose(1, 2), alpha=-2.0
+    edges = starts.tolist()
+    sizes = np.diff(edges)
+    if (
+        edges[:1] != [0] or edges[-1] != values.shape[0] or (sizes < 1).any()
+    ):  # compiled code would read beyond
+        raise ValueError(f"starts must rise from 0 to the {values.shape[0]} points, got {edges[:9]}")
+    values = values if values.dtype == torch.float64 else values.float()
+    out = torch.empty((values.shape[0], k), dtype=torch.int64, device=values.device)
+    for first, last, begin, end in _pieces(sizes.tolist()):
+        some = starts[first : last + 1]
+        padded = torch.nn.utils.rnn.pad_sequence(
+            [values[edges[b] : edges[b + 1]] for b in range(first, last)], batch_first=True
         )
-    if values.device.type == "cpu" and values.dtype == torch.float32:
-        out = torch.empty((values.shape[0], k), dtype=torch.int64)
-        _smallest(distances.numpy(), starts.numpy(), k, out.numpy())
-        return out
-    beyond = torch.arange(most, device=values.device) >= sizes[:, None]
-    distances = distances.masked_fill(beyond[:, None, :], torch.inf)
-    gaps, at = distances.topk(min(k, most), dim=2, largest=False)
-    mine = torch.arange(most, device=values.device)[None, :, None]
+        with torch.autocast(values.device.type, enabled=False):  # half precision knows no neighbours
+            distances = _distances(padded[:, begin:end], padded, exact)
+        if values.device.type == "cpu" and values.dtype == torch.float32:
+            _smallest(distances.numpy(), some.numpy(), begin, k, out.numpy())
+        else:
+            _smallest_by_torch(distances, some, begin, k, out)
+    return out
+
+
+def _pieces(sizes: list[int]) -> Iterator[tuple[int, int, int, int]]:
+    """Clouds first..last that fit together, and which of their rows: all, but where one is too large."""
+    first = 0
+    while first < len(sizes):
+        last, most = first + 1, sizes[first]
+        while last < len(sizes) and (last + 1 - first) * max(most, sizes[last]) ** 2 <= _PAIRS:
+            most = max(most, sizes[last])
+            last += 1
+        step = most if most**2 <= _PAIRS else max(1, _PAIRS // most)
+        for begin in range(0, most, step):
+            yield first, last, begin, min(most, begin + step)
+        first = last
+
+
+def _distances(rows: Tensor, padded: Tensor, exact: bool) -> Tensor:
+    """(B, rows, m); squared unless ``exact``."""
+    if exact:
+        return torch.cdist(rows, padded, compute_mode="donot_use_mm_for_euclid_dist")
+    norms = padded.square().sum(dim=2)[:, None, :] + rows.square().sum(dim=2)[:, :, None]
+    return torch.baddbmm(norms, rows, padded.transpose(1, 2), alpha=-2.0)
+
+
+def _smallest_by_torch(distances: Tensor, starts: Tensor, begin: int, k: int, out: Tensor) -> None:
+    """What `_smallest` does, on any device."""
+    sizes = torch.diff(starts)[:, None]
+    most = distances.shape[2]
+    place = torch.arange(most, device=distances.device)
+    gaps, at = distances.masked_fill((place >= sizes)[:, None, :], torch.inf).topk(
+        min(k, most), dim=2, largest=False
+    )
+    mine = place[None, begin : begin + distances.shape[1], None]
     at = torch.where(torch.isfinite(gaps), at, mine)
-    at = torch.cat([at, mine.expand(len(sizes), most, k - at.shape[2])], dim=2)
-    return at[owner, place] + starts[owner][:, None]
+    at = torch.cat([at, mine.expand(*at.shape[:2], k - at.shape[2])], dim=2)
+    real = mine[:, :, 0] < sizes
+    out[(mine[:, :, 0] + starts[:-1, None])[real]] = (at + starts[:-1, None, None])[real]

@@ -71,6 +71,14 @@ def local_sums(
     points: Tensor, mask: Tensor, times: Tensor, first: int, last: int, exact: bool, spectrum: bool
 ) -> tuple[Tensor, ...]:
     """u, d_heat, tau (empty unless ``exact``) (B, rows, T) and 2t lambda (B, rows, T, n)."""
+    # Where a network runs in mixed precision, its matrix products are in half: too few digits for a spectrum.
+    with torch.autocast(points.device.type, enabled=False):
+        return _local_sums(points, mask, times, first, last, exact, spectrum)
+
+
+def _local_sums(
+    points: Tensor, mask: Tensor, times: Tensor, first: int, last: int, exact: bool, spectrum: bool
+) -> tuple[Tensor, ...]:
     n = points.shape[2]
     r, d2 = squared_distances(points, first, last)
     heard = mask[:, None, :]

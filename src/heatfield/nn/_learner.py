@@ -60,15 +60,17 @@ class Learner:
         device: torch.device,
     ) -> None:
         self.kind, self.recipe, self.n_classes = kind, recipe, n_classes
+        if network is not None and not isinstance(network, Mapping):
+            raise ValueError(f"network must be a dict of parts of the network, got {network!r}")
         self.options = dict(network or {})
         self.device = device
         self.points = self.whole = Scaling(np.empty(0), np.empty(0), np.empty(0, bool))
         self.history: list[dict[str, float]] = []
         try:
-            with torch.random.fork_rng([]):  # first weights are drawn, but not from the caller's numbers
-                self.network = self._build().to(device)
-        except TypeError as error:
-            raise ValueError(f"network={network!r}: {error}") from None
+            with torch.device("meta"):  # shapes only: memory is taken when it is known what for
+                self.network = self._build()
+        except (TypeError, RuntimeError) as error:
+            raise ValueError(f"network={network!r}: {str(error).splitlines()[0]}") from None
 
     def _build(self) -> nn.Module:
         width = len(self.recipe.point_names)
@@ -91,10 +93,7 @@ class Learner:
         others = None if held_out is None else (self._packed(table.take(held_out)), labels[held_out])
         cuda = [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(cuda):  # the caller's random numbers are not touched
-            if options.seed is None:
-                torch.seed()
-            else:
-                torch.manual_seed(options.seed)
+            self._seed(options.seed)
             self.network = self._build().to(self.device)
             self.history = train(
                 self.network,
@@ -104,9 +103,17 @@ class Learner:
                 others,
                 self.n_classes,
                 options,
-                self._fingerprint(table, labels, held_out, options),
+                "" if options.checkpoint is None else self._fingerprint(table, labels, held_out, options),
             )
         self.network.eval()
+
+    def _seed(self, seed: int | None) -> None:
+        """The generators that the training draws from; `torch.manual_seed` would set those of all devices."""
+        first = torch.default_generator.seed() if seed is None else seed
+        torch.default_generator.manual_seed(first)
+        if self.device.type == "cuda":
+            with torch.cuda.device(self.device):
+                torch.cuda.manual_seed(first)
 
     def logits(self, table: PointTable) -> NDArray[np.float32]:
         """(N, classes), with all points of every cloud."""
@@ -142,11 +149,14 @@ class Learner:
         """A hash of the data and of every setting that the weights depend on."""
         settings = asdict(replace(options, checkpoint=None, progress=None))
         text = json.dumps(
-            [self.kind, asdict(self.recipe), self.n_classes, self.options, settings], sort_keys=True
+            [self.kind, asdict(self.recipe), self.n_classes, self.options, settings],
+            sort_keys=True,
+            default=repr,
         )
         digest = hashlib.sha256(text.encode())
-        for part in (table.starts, table.whole, table.rows[::97], labels, held_out):
-            digest.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())
+        coordinates = table.coordinates if self.kind == "dgcnn" else None
+        for part in (table.starts, table.whole, table.rows, coordinates, labels, held_out):
+            digest.update(b"-" if part is None else np.ravel(part).view(np.uint8).data)
         return digest.hexdigest()
 
     def tensors(self) -> dict[str, Array]:
@@ -175,6 +185,12 @@ class Learner:
                     f"tensor {name!r} must be {kind} of shape {shape}, "
                     f"got {found[name].dtype} of shape {tuple(found[name].shape)}"
                 )
+            if not torch.isfinite(found[name]).all() or (
+                name.endswith(".scale") and (found[name] <= 0).any()
+            ):
+                raise ValueError(f"tensor {name!r} holds numbers that cannot be")
+        with torch.random.fork_rng([]):  # first weights are drawn, but not from the caller's numbers
+            self.network = self._build().to(self.device)
         start = "network."
         self.network.load_state_dict({k[len(start) :]: v for k, v in found.items() if k.startswith(start)})
         for name in widths:

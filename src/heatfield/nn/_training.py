@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -101,6 +102,8 @@ def train(
         entry = _one_epoch(network, forward, data, target, loss, optimizer, rng, options, points)
         if held_out is not None:
             entry |= _validate(network, forward, *held_out, loss)
+        _refuse_divergence(network, entry, progress["epoch"] + 1, options)
+        if held_out is not None:
             if progress["best"] is None or entry["validation_loss"] < progress["best"][1]:
                 progress["best"] = [progress["epoch"], entry["validation_loss"]]
                 if options.patience is not None:
@@ -150,6 +153,17 @@ def _one_epoch(
     return {"loss": total / len(order), "accuracy": right / len(order)}
 
 
+def _refuse_divergence(network: nn.Module, entry: dict[str, float], epoch: int, options: Training) -> None:
+    """Weights that are no numbers would stay so, and predict nothing: say it, and before they are kept."""
+    losses = [entry["loss"], entry.get("validation_loss", 0.0)]
+    weights = network.state_dict().values()
+    if not all(map(math.isfinite, losses)) or not all(bool(torch.isfinite(w).all()) for w in weights):
+        raise ValueError(
+            f"the training diverged in epoch {epoch}: its loss or weights are no longer finite numbers; "
+            f"lower learning_rate, {options.learning_rate:g}"
+        )
+
+
 @torch.no_grad()
 def all_logits(network: nn.Module, forward: Forward, data: Packed) -> Tensor:
     """Logits (N, classes) of every cloud, with all of its points."""
@@ -183,7 +197,10 @@ class _Line:
         if "validation_accuracy" in entry:
             text += f"  validation {100 * entry['validation_accuracy']:.1f} %"
         minutes, seconds = divmod(round(left), 60)
-        text += f"  {entry['seconds']:.2f} s an epoch, {minutes} min {seconds:02d} s left"
+        wide = f"{text}  {entry['seconds']:.2f} s an epoch, {minutes} min {seconds:02d} s left"
+        room = shutil.get_terminal_size().columns - 1  # a line that wraps could not be overwritten
+        narrow = self.terminal and len(wide) > room
+        text = f"{text}  {minutes}:{seconds:02d} left"[:room] if narrow else wide
         print(
             f"\r{text}\033[K" if self.terminal else text,
             end="" if self.terminal else "\n",

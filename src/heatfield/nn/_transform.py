@@ -76,9 +76,13 @@ class ClosedFormFeatures:
         place = self.cache / f"{hashlib.sha256(text + cloud.tobytes()).hexdigest()[:32]}.safetensors"
         try:
             found = load(place.read_bytes())
-            return found["rows"], found["whole"]
+            rows, whole = found["rows"], found["whole"]
+            shape = (max(1, len(cloud)), len(recipe.point_names))
+            if rows.shape == shape and whole.shape == (len(recipe.whole_names),):
+                return rows, whole
         except (OSError, SafetensorError, KeyError):  # not there, or the disk gave out while it was written
-            rows, whole = features_of(cloud, recipe)
-            self.cache.mkdir(parents=True, exist_ok=True)
-            write_atomically(place, save({"rows": np.ascontiguousarray(rows), "whole": whole}))
-            return rows, whole
+            pass
+        rows, whole = features_of(cloud, recipe)
+        self.cache.mkdir(parents=True, exist_ok=True)
+        write_atomically(place, save({"rows": np.ascontiguousarray(rows), "whole": whole}))
+        return rows, whole
