@@ -106,7 +106,7 @@ ROWS["trees8"] |= {
 for _name in SETS:
     if _name.startswith("disks"):
         _training = {"epochs": 30, "train_points": 256} | ({"whole_epochs": 4} if "pairs" in _name else {})
-        ROWS[_name] = {"desc": DESC, "full": {**FULL, **_training}}
+        ROWS[_name] = {"desc": DESC, "full": {**FULL, **_training}, "full, beyond": {**BEYOND, **_training}}
 
 
 def splits(labels: np.ndarray, share: float | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:

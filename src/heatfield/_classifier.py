@@ -65,9 +65,12 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         "neighbourhood" for each point; the default is the paper's (no logarithms, none of the last two).
     network : dict, optional
         Parts of the network that shall differ, by the names of `heatfield.nn.HFSFull` or `HFSDGCNN`.
-    batch_size, learning_rate, weight_decay, label_smoothing : optional
-        Of the training. Default of "full": 32, 1e-3 (Adam, a cosine to 0), 0, 0; of "dgcnn": 32, 0.1 (SGD
-        with momentum 0.9, a cosine to 1e-3), 1e-4, 0.2. Smoothing is the share of all wrong classes together.
+    batch_size, optimizer, learning_rate, final_rate, weight_decay, label_smoothing : optional
+        Of the training. Default of "full": 32, "adam", 1e-3 and by a cosine down to 0, 0, 0; of "dgcnn": 32,
+        "sgd" (with momentum 0.9), 0.1 down to 1e-3, 1e-4, 0.2. Smoothing is the share of all wrong classes
+        together.
+    augment : bool, optional
+        Of "dgcnn": stretch and move each cloud anew in every epoch, as its authors do; the default.
     class_weight : "balanced" or dict, optional
         Weight of each class in the loss.
     validation : float, optional
@@ -126,10 +129,13 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         n_jobs: int | None = 1,
         network: Mapping[str, Any] | None = None,
         batch_size: int | None = None,
+        optimizer: str | None = None,
         learning_rate: float | None = None,
+        final_rate: float | None = None,
         weight_decay: float | None = None,
         label_smoothing: float | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
+        augment: bool | None = None,
         validation: float | None = None,
         patience: int | None = None,
         train_points: int | None = None,
@@ -155,10 +161,13 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.network = network
         self.batch_size = batch_size
+        self.optimizer = optimizer
         self.learning_rate = learning_rate
+        self.final_rate = final_rate
         self.weight_decay = weight_decay
         self.label_smoothing = label_smoothing
         self.class_weight = class_weight
+        self.augment = augment
         self.validation = validation
         self.patience = patience
         self.train_points = train_points

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 LEARNED = ("full", "dgcnn")
 # Options of the network and of its training: of no use, and refused, with the other variants.
 OPTIONS = (
-    "network", "batch_size", "learning_rate", "weight_decay", "label_smoothing", "class_weight", "validation",
-    "patience", "train_points", "whole_epochs", "checkpoint", "cache", "progress",
+    "network", "batch_size", "optimizer", "learning_rate", "final_rate", "weight_decay", "label_smoothing",
+    "class_weight", "augment", "validation", "patience", "train_points", "whole_epochs", "checkpoint",
+    "cache", "progress",
 )  # fmt: skip
 
 
@@ -73,8 +74,20 @@ def training(model: Any, labels: NDArray, classes: NDArray) -> Training:
         asked["epochs"] = check_count(model.epochs, "epochs", 1)
     if model.batch_size is not None:
         asked["batch_size"] = check_count(model.batch_size, "batch_size", 2)
+    if model.optimizer is not None:
+        asked["optimizer"] = check_choice(model.optimizer, "optimizer", ("adam", "sgd"))
+    if model.augment is not None:
+        if model.variant != "dgcnn":
+            raise ValueError(
+                f"augment={model.augment!r} is an option of variant='dgcnn', which sees the coordinates, "
+                f"got variant={model.variant!r}"
+            )
+        if not isinstance(model.augment, bool):
+            raise ValueError(f"augment must be True or False, got {model.augment!r}")
+        asked["augment"] = model.augment
     for name, low, high in (
         ("learning_rate", 0.0, np.inf),
+        ("final_rate", -1e-300, np.inf),
         ("weight_decay", -1e-300, np.inf),
         ("label_smoothing", -1e-300, 1.0),
     ):

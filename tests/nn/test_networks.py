@@ -104,6 +104,8 @@ def test_starts_that_lead_astray_are_refused(starts):
     net = HFSDGCNN(0, 3, 2, k=4, widths=(8,), embedding=8, head=(8,)).eval()
     with pytest.raises(ValueError, match="starts must rise from 0 to the 70 points, got"):
         net(torch.empty(70, 0), rows(3), torch.tensor(starts))
+    with pytest.raises(ValueError, match="starts must rise from 0 to the 70 points, got"):
+        HFSFull(4, 0, 2)(torch.zeros(70, 4), torch.empty(len(starts) - 1, 0), torch.tensor(starts))
 
 
 def test_graph_is_that_of_each_cloud():

@@ -275,6 +275,16 @@ def test_line_of_progress_fits_the_terminal(columns, monkeypatch):
         assert shown.endswith("51:25 left" if columns == 80 else "12.34 s an epoch, 51 min 25 s left")
 
 
+def test_every_part_of_the_training_can_be_asked_for():
+    labels, names = np.array([0, 1]), np.array(["a", "b"])
+    asked = {"optimizer": "adam", "learning_rate": 0.5, "final_rate": 0.25, "weight_decay": 0.1}
+    asked |= {"label_smoothing": 0.3, "batch_size": 7, "epochs": 9, "augment": False}
+    found = training(classifier(variant="dgcnn", **asked), labels, names)
+    assert {name: getattr(found, name) for name in asked} == asked
+    with pytest.raises(ValueError, match="augment must be True or False, got 1"):
+        training(classifier(variant="dgcnn", augment=1), labels, names)
+
+
 def test_cosine_schedule():
     options = Training(epochs=10, learning_rate=1.0, final_rate=0.1)
     rates = [options.rate(epoch) for epoch in range(11)]
@@ -313,6 +323,9 @@ def test_the_papers_recipes_are_the_defaults():
         ({"whole_epochs": 2}, "whole_epochs=2 needs train_points"),
         ({"validation": 1.5}, "validation must be a share between 0 and 1, got 1.5"),
         ({"learning_rate": 0.0}, "learning_rate must be a number above 0, got 0.0"),
+        ({"final_rate": -0.1}, "final_rate must be a number of at least 0, got -0.1"),
+        ({"optimizer": "lbfgs"}, "optimizer must be one of 'adam', 'sgd', got 'lbfgs'"),
+        ({"augment": True}, "augment=True is an option of variant='dgcnn'"),
         ({"weight_decay": -1.0}, "weight_decay must be a number of at least 0, got -1.0"),
         ({"label_smoothing": 1.0}, "label_smoothing must be a number of at least 0 and below 1, got 1.0"),
         ({"class_weight": {"ring": 0.0}}, "class_weight must be positive numbers, got 0.0 for 'ring'"),

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from .._jit import compiled
+from ._segments import checked_edges
 
 # Distances that are held at once: a batch of 32 clouds of 1024 points, 128 MiB in single precision.
 _PAIRS = 1 << 25
@@ -46,12 +47,8 @@ def nearest(values: Tensor, starts: Tensor, k: int, *, exact: bool) -> Tensor:
     matrix product and good enough for features of order one. Clouds of fewer than k points
     repeat the point itself.
     """
-    edges = starts.tolist()
+    edges = checked_edges(starts, values.shape[0])
     sizes = np.diff(edges)
-    if (
-        edges[:1] != [0] or edges[-1] != values.shape[0] or (sizes < 1).any()
-    ):  # compiled code would read beyond
-        raise ValueError(f"starts must rise from 0 to the {values.shape[0]} points, got {edges[:9]}")
     values = values if values.dtype == torch.float64 else values.float()
     out = torch.empty((values.shape[0], k), dtype=torch.int64, device=values.device)
     for first, last, begin, end in _pieces(sizes.tolist()):

@@ -77,8 +77,17 @@ class _MeanAndMax(torch.autograd.Function):
         return out, None
 
 
+def checked_edges(starts: Tensor, count: int) -> list[int]:
+    """Where each cloud begins, and the number of points; a ValueError where that leads astray."""
+    edges: list[int] = starts.tolist()
+    if edges[:1] != [0] or edges[-1] != count or (np.diff(edges) < 1).any():
+        raise ValueError(f"starts must rise from 0 to the {count} points, got {edges[:9]}")
+    return edges
+
+
 def segment_mean_and_max(rows: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and maximum over each cloud's rows."""
+    checked_edges(starts, rows.shape[0])  # compiled code would read beyond
     if rows.device.type == "cpu" and rows.dtype == torch.float32:
         return _MeanAndMax.apply(rows, starts)
     owner, sizes = owners(starts, rows.shape[0])
