@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from learned import ROWS
+from _learned_rows import ROWS
 
 _SPLITS = "accuracy, stratified 80/20 splits"
 _FOLDS = "mean accuracy over classes, 5 stratified folds"
@@ -76,9 +76,11 @@ def learned_page(result: dict) -> str:
 
 
 def _trained(settings: dict) -> str:
+    if "committee" in settings:
+        return f"the mean of {len(settings['committee'])} rows: {'; '.join(settings['committee'])}"
     if "epochs" not in settings:
         return "to convergence"
-    named = ("label_smoothing", "network", "n_scales")
+    named = ("label_smoothing", "weight_decay", "network", "n_scales")
     extra = "".join(f", {k.replace('_', ' ')} {settings[k]}" for k in named if k in settings)
     if "whole_epochs" in settings:
         extra = f", all in the last {settings['whole_epochs']}" + extra

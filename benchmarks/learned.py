@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from _learned_rows import PAPER, PAPER_BLOCKS, ROWS, SETS, settings_of
 from _machine import machine
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
@@ -28,85 +29,6 @@ from threadpoolctl import threadpool_limits
 import heatfield as hf
 
 HERE = Path(__file__).parent
-LOG = ("log_global", "hds", "log_density", "dimension", "transition", "spectrum")
-MORE = (*LOG, "gradient")
-SECOND = (*MORE, "neighbourhood")
-PAPER_BLOCKS = ("global", "hds", "density", "dimension", "transition", "spectrum")
-FULL = {"variant": "full"}
-# Beyond the paper: logarithms, tau in closed form, the gradient.
-BEYOND = {**FULL, "blocks": MORE, "transition": "exact"}
-
-# Protocol: number of splits, share tested (None: 5 folds), score.
-SETS = {
-    "orbit5k": (lambda _: hf.datasets.make_orbit5k(), 0.3),
-    "processes": (lambda _: hf.datasets.make_processes(), 0.2),
-    "disks_annuli pairs": (lambda _: hf.datasets.make_disks_annuli(form="pairs"), 0.2),
-    "disks_annuli balanced": (lambda _: hf.datasets.make_disks_annuli(form="balanced"), 0.2),
-    "disks_annuli annuli": (lambda _: hf.datasets.make_disks_annuli(form="annuli"), 0.2),
-    "cath15": (lambda data: hf.datasets.load_folder(data / "cath15"), None),
-    "neurons4": (lambda data: hf.datasets.load_folder(data / "neurons4", budget=1024), None),
-    "trees8": (lambda data: hf.datasets.load_folder(data / "trees8", budget=1024), None),
-}
-PAPER = {
-    "orbit5k": {"full": 97.5, "desc": 93.2},
-    "processes": {"full": 97.5, "desc": 98.3, "simple": 97.3},
-    "disks_annuli pairs": {"full": 99.8, "desc": 92.1},
-}
-DESC, SIMPLE = {"variant": "desc"}, {"variant": "simple"}
-SHORT = {"epochs": 16, "train_points": 256}
-LAYERS = {**BEYOND, "blocks": SECOND}
-# What helped on two other draws of Orbit5k, so that its test clouds had no say.
-BEST = {**LAYERS, "label_smoothing": 0.1, "network": {"pooling": ["mean", "max", "std"]}}
-ROWS: dict[str, dict[str, dict]] = {
-    "orbit5k": {
-        "full, best": {**BEST, "epochs": 40, "train_points": 256},
-        "full, all points": {**FULL, "epochs": 24},
-        "full, second layer, all points": {**LAYERS, "epochs": 20},
-        # One step after the other, from the paper's features to ours, on a small budget.
-        "full": {**FULL, **SHORT},
-        "full, log u": {**FULL, **SHORT, "blocks": LOG},
-        "full, log u, exact tau": {**FULL, **SHORT, "blocks": LOG, "transition": "exact"},
-        "full, beyond": {**BEYOND, **SHORT},
-        "full, second layer": {**LAYERS, **SHORT},
-        # Each beside the row before.
-        "full, second layer, smoothing": {**LAYERS, **SHORT, "label_smoothing": 0.1},
-        "full, second layer, std": {**LAYERS, **SHORT, "network": {"pooling": ["mean", "max", "std"]}},
-        "full, second layer, attention": {
-            **LAYERS,
-            **SHORT,
-            "network": {"pooling": ["mean", "max", "attention"]},
-        },
-        "full, second layer, 16 scales": {**LAYERS, **SHORT, "n_scales": 16},
-        "full, beyond, 40 epochs": {**BEYOND, "epochs": 40, "train_points": 256},
-        "full, beyond, 30 epochs": {**BEYOND, "epochs": 30, "train_points": 256, "whole_epochs": 6},
-    },
-    "cath15": {
-        "desc": DESC,
-        "full": {**FULL, "epochs": 40},
-        "full, beyond": {**BEYOND, "epochs": 40},
-        "full, second layer": {**LAYERS, "epochs": 40},
-        "dgcnn": {"variant": "dgcnn", "epochs": 10},
-    },
-    "processes": {
-        "simple": SIMPLE,
-        "desc": DESC,
-        "full": {**FULL, "epochs": 24, "train_points": 128},
-        "dgcnn": {"variant": "dgcnn", "epochs": 6},
-    },
-}
-for _name in ("neurons4", "trees8"):
-    _training = {"epochs": 40, "train_points": 256}
-    ROWS[_name] = {"desc": DESC, "full": {**FULL, **_training}, "full, beyond": {**BEYOND, **_training}}
-# Why the network is behind on few clouds: more of what holds it back, less of it, fewer steps.
-ROWS["trees8"] |= {
-    "full, weight decay": {**FULL, **_training, "weight_decay": 1e-2},
-    "full, small": {**FULL, **_training, "network": {"widths": [16, 32, 64], "head": 64}},
-    "full, 10 epochs": {**FULL, **_training, "epochs": 10},
-}
-for _name in SETS:
-    if _name.startswith("disks"):
-        _training = {"epochs": 30, "train_points": 256} | ({"whole_epochs": 4} if "pairs" in _name else {})
-        ROWS[_name] = {"desc": DESC, "full": {**FULL, **_training}, "full, beyond": {**BEYOND, **_training}}
 
 
 def splits(labels: np.ndarray, share: float | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -133,7 +55,7 @@ class Comparison:
         kind = {k: settings.get(k) for k in ("transition", "n_scales")}
         # One table for all rows that differ only in which of its columns they see.
         alike = [s for s in ROWS[self.name].values() if {k: s.get(k) for k in kind} == kind]
-        learned = [s for s in alike if s["variant"] in ("full", "dgcnn")]
+        learned = [s for s in alike if s.get("variant") in ("full", "dgcnn")]
         blocks = sorted({b for s in learned for b in s.get("blocks") or PAPER_BLOCKS})
         whole = self._kept(
             "table", json.dumps(kind), lambda: self._point_table(settings | {"blocks": blocks})
@@ -159,30 +81,43 @@ class Comparison:
 
     def run(self, row: str, settings: dict, index: int, train: np.ndarray, test: np.ndarray) -> dict:
         """Train on one part, test on the other."""
-        features = self.features(settings)
-        n = self.clouds[0].shape[1]
-        learned = settings["variant"] in ("full", "dgcnn")
+        if "committee" in settings:
+            members = [(r, settings_of(self.name, r)) for r in settings["committee"]]
+            votes = [self.trained(r, s, index, train, test)[1] for r, s in members]
+            return {"accuracy": self.score(np.mean(votes, axis=0), test)}
+        if settings["variant"] in ("full", "dgcnn"):
+            model, probabilities = self.trained(row, settings, index, train, test)
+            return {
+                "accuracy": self.score(probabilities, test),
+                "train_accuracy": round(100.0 * model.history_[-1]["accuracy"], 3),
+                "parameters": sum(p.numel() for p in model.learner_.network.parameters()),
+                # Training may have been stopped and resumed: the epochs know how long they took.
+                "seconds": round(sum(entry["seconds"] for entry in model.history_), 1),
+            }
+        features, started = self.features(settings), time.perf_counter()
         model = hf.HFSClassifier(**settings, random_state=index)
-        started = time.perf_counter()
-        if learned:
-            name = f"{self.name}-{row}-{index}".replace(" ", "_").replace(",", "")
-            model.set_params(checkpoint=self.options.cache / f"{name}.ckpt", progress=True)
-            model.fit_features(features.take(train), self.labels[train], n_dims=n)
-            predicted = model.learner_.logits(features.take(test)).argmax(axis=1)
-            predicted = model.classes_[predicted]
-        else:
-            with threadpool_limits(1):
-                model.fit_features(features[train], self.labels[train], n_dims=n)
-                predicted = model.readout_.predict(features[test])
+        with threadpool_limits(1):
+            model.fit_features(features[train], self.labels[train], n_dims=self.clouds[0].shape[1])
+            probabilities = model.readout_.predict_proba(features[test])
+        seconds = round(time.perf_counter() - started, 1)
+        return {"accuracy": self.score(probabilities, test), "seconds": seconds}
+
+    def trained(
+        self, row: str, settings: dict, index: int, train: np.ndarray, test: np.ndarray
+    ) -> tuple[hf.HFSClassifier, np.ndarray]:
+        """A network of a learned row, from its checkpoint if it has been trained, and what it says."""
+        features = self.features(settings)
+        name = f"{self.name}-{row}-{index}".replace(" ", "_").replace(",", "")
+        model = hf.HFSClassifier(**settings, random_state=index, progress=True)
+        model.set_params(checkpoint=self.options.cache / f"{name}.ckpt")
+        model.fit_features(features.take(train), self.labels[train], n_dims=self.clouds[0].shape[1])
+        return model, model.learner_.probabilities(features.take(test))
+
+    def score(self, probabilities: np.ndarray, test: np.ndarray) -> float:
+        """Accuracy in percent, over folds the mean over classes."""
+        predicted = np.unique(self.labels)[probabilities.argmax(axis=1)]
         score = accuracy_score if self.share is not None else balanced_accuracy_score
-        found = {"accuracy": round(100.0 * score(self.labels[test], predicted), 3)}
-        seconds = time.perf_counter() - started
-        if learned:
-            # Training may have been stopped and resumed: the epochs know how long they took.
-            seconds = sum(entry["seconds"] for entry in model.history_)
-            found["train_accuracy"] = round(100.0 * model.history_[-1]["accuracy"], 3)
-            found["parameters"] = sum(p.numel() for p in model.learner_.network.parameters())
-        return found | {"seconds": round(seconds, 1)}
+        return round(100.0 * float(score(self.labels[test], predicted)), 3)
 
 
 def main() -> None:
@@ -200,12 +135,11 @@ def main() -> None:
             print(f"{name} needs --data: left out")
             continue
         comparison: Comparison | None = None
-        for row, settings in ROWS[name].items():
+        for row in ROWS[name]:
             if options.rows and row not in options.rows:
                 continue
-            settings = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
             comparison = comparison or Comparison(name, options)
-            run_row(comparison, row, settings, options)
+            run_row(comparison, row, settings_of(name, row), options)
 
 
 def run_row(comparison: Comparison, row: str, settings: dict, options: argparse.Namespace) -> None:

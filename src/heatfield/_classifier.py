@@ -8,26 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.svm import SVC
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
-from ._check import Array, as_clouds, check_choice, check_count, check_dtype, check_tol
+from ._check import Array, as_clouds, check_choice, check_count
 from ._descriptor import HFSDescriptor
+from ._heads import HEADS, fit_head, head_probabilities
 from ._input_range import InputRange
+from ._labels import checked_labels
 from ._layout import VARIANT_BLOCKS
-from ._learned import LEARNED, held_out, new_learner, point_recipe, refuse_learned_options, training
+from ._learned import LEARNED, LearningPlan, plan_learning, point_recipe, refuse_learned_options
 from ._outputs import surely_dense
-from ._readout import ROUND_OFF, AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
 
 if TYPE_CHECKING:
     from ._point_table import PointTable
-
-HEADS = ("mlp", "lda", "svm")
 
 
 class HFSClassifier(ClassifierMixin, BaseEstimator):
@@ -185,14 +179,16 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         if len(y) != len(checked):
             raise ValueError(f"y has {len(y)} labels for {len(checked)} clouds")
         self._forget()
-        self._check_settings(y, checked[0].shape[1])  # what is wrong is said before the long work
-        if self._is_learned():
-            plan = self._plan(y, point_recipe(self, checked[0].shape[1]))
-            return self._remember(checked)._fit_learned(self.point_table(checked, cache=self.cache), plan)
-        self.descriptor_ = self._descriptor()
-        features = self.descriptor_.fit_transform(checked)
-        dense = all(surely_dense(self.method, *cloud.shape) for cloud in checked)
-        return self._remember(checked)._fit_readout(features, y, dense)
+        plan = self._check_settings(y, checked[0].shape[1])  # what is wrong is said before the long work
+        if plan is not None:
+            self._fit_learned(self.point_table(checked, cache=self.cache), plan)
+        else:
+            self.descriptor_ = self._descriptor()
+            features = self.descriptor_.fit_transform(checked)
+            dense = all(surely_dense(self.method, *cloud.shape) for cloud in checked)
+            self._fit_readout(features, checked_labels(y), dense)
+        self.input_range_ = InputRange.of(checked)
+        return self
 
     def fit_features(self, features: Any, y: Sequence[Any], *, n_dims: int) -> HFSClassifier:
         """Learn from features that were computed before, with the same settings.
@@ -210,7 +206,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
                 )
             if len(y) != len(features):
                 raise ValueError(f"y has {len(y)} labels for {len(features)} clouds")
-            return self._fit_learned(features, self._plan(y, recipe))
+            return self._fit_learned(features, plan_learning(self, recipe, checked_labels(y)))
         self.descriptor_ = self._descriptor()
         self.descriptor_.n_dims_ = check_count(n_dims, "n_dims", 1)
         width = self.descriptor_.layout().width
@@ -219,7 +215,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
                 f"features must have shape (N, {width}) for variant={self.variant!r} in {n_dims} dimensions, "
                 f"got {np.shape(features)}"
             )
-        return self._fit_readout(features, y, self.method != "fast")
+        return self._fit_readout(features, checked_labels(y), self.method != "fast")
 
     def point_table(self, clouds: Sequence[ArrayLike], *, cache: str | Path | None = None) -> PointTable:
         """Features of all points, as a learned variant needs them; its method ``take`` chooses clouds."""
@@ -250,36 +246,25 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
 
-    def _remember(self, clouds: list[Array]) -> HFSClassifier:
-        self.input_range_ = InputRange.of(clouds)
+    def _check_settings(self, y: Sequence[Any], n_dims: int) -> LearningPlan | None:
+        """A ValueError where settings do not go together, or not with the labels; nothing is computed."""
+        labels = checked_labels(y)
+        if self._is_learned():
+            return plan_learning(self, point_recipe(self, n_dims), labels)
+        check_choice(self.head, "head", (*HEADS, "auto"))
+        descriptor = self._descriptor()
+        descriptor.n_dims_ = n_dims
+        descriptor.layout()
+        return None
+
+    def _fit_learned(self, table: Any, plan: LearningPlan) -> HFSClassifier:
+        plan.learner.fit(table, plan.positions, plan.watching, plan.training)
+        self.learner_, self.history_, self.classes_ = plan.learner, plan.learner.history, plan.classes
         return self
 
-    def _check_settings(self, y: Sequence[Any], n_dims: int) -> None:
-        """A ValueError where settings do not go together, or not with the labels; nothing is computed."""
-        if self._is_learned():
-            self._plan(y, point_recipe(self, n_dims))
-        else:
-            check_choice(self.head, "head", (*HEADS, "auto"))
-            self._labels(y)
-            descriptor = self._descriptor()
-            descriptor.n_dims_ = n_dims
-            descriptor.layout()
-
-    def _plan(self, y: Sequence[Any], recipe: Any) -> tuple[Any, ...]:
-        """All that a training needs beside the features; a ValueError where something does not fit."""
-        labels = self._labels(y)
-        classes, positions = np.unique(labels, return_inverse=True)
-        positions = positions.astype(np.int64)
-        options = training(self, positions, classes)
-        # Without a seed every split is another, but a training that goes on must find the one it had.
-        seed = 0 if options.seed is None and options.checkpoint is not None else options.seed
-        watching = held_out(self.validation, positions, classes, seed)
-        return new_learner(self, recipe, len(classes)), classes, positions, watching, options
-
-    def _fit_learned(self, table: Any, plan: tuple[Any, ...]) -> HFSClassifier:
-        learner, classes, positions, watching, options = plan
-        learner.fit(table, positions, watching, options)
-        self.learner_, self.history_, self.classes_ = learner, learner.history, classes
+    def _fit_readout(self, features: Array, labels: np.ndarray, dense: bool) -> HFSClassifier:
+        self.head_, self.head_scores_, self.readout_ = fit_head(self, features, labels, dense)
+        self.classes_ = self.readout_.classes_
         return self
 
     def _descriptor(self) -> HFSDescriptor:
@@ -295,38 +280,6 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
             dtype=self.dtype,
             n_jobs=self.n_jobs,
         )
-
-    def _fit_readout(self, features: Array, y: Sequence[Any], dense: bool) -> HFSClassifier:
-        check_choice(self.head, "head", (*HEADS, "auto"))
-        labels = self._labels(y)
-        heads = HEADS if self.head == "auto" else (self.head,)
-        candidates = {head: self._pipeline(head, dense) for head in heads}
-        self.head_scores_: dict[str, float] = {}
-        if self.head == "auto":
-            folds = self._inner_folds(labels)
-            for head, pipeline in candidates.items():
-                scores = cross_val_score(pipeline, features, labels, cv=folds, scoring="balanced_accuracy")
-                self.head_scores_[head] = float(scores.mean())
-            self.head_ = max(self.head_scores_, key=self.head_scores_.__getitem__)
-        else:
-            self.head_ = self.head
-        self.readout_ = clone(candidates[self.head_]).fit(features, labels)
-        self.classes_ = self.readout_.classes_
-        return self
-
-    @staticmethod
-    def _labels(y: Sequence[Any]) -> np.ndarray:
-        labels = column_or_1d(y, warn=True)
-        if labels.dtype.kind not in "biufU":  # as of pandas: words and numbers, but numpy does not know it
-            plain = np.array(labels.tolist())
-            if plain.dtype.kind not in "biufU" or len({isinstance(v, str) for v in labels.tolist()}) > 1:
-                some = list(dict.fromkeys(map(repr, labels.tolist())))[:5]
-                raise ValueError(f"y must be all words or all numbers, got {', '.join(some)}")
-            labels = plain
-        check_classification_targets(labels)
-        if len(np.unique(labels)) < 2:
-            raise ValueError(f"y must hold at least two classes, got only {np.unique(labels).tolist()}")
-        return labels
 
     def predict(self, clouds: Sequence[ArrayLike]) -> np.ndarray:
         """The label of each cloud."""
@@ -346,12 +299,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
             # Parameters that were set since do not count before the next fit.
             return self.learner_.probabilities(self._table(self._expected(clouds), self.learner_.recipe))
         features = self.descriptor_.transform(self._expected(clouds))
-        if self.head_ != "svm":
-            return self.readout_.predict_proba(features)
-        values = self.readout_.decision_function(features)
-        values = np.stack([-values, values], axis=1) if values.ndim == 1 else values
-        shifted = np.exp(values - values.max(axis=1, keepdims=True))
-        return shifted / shifted.sum(axis=1, keepdims=True)
+        return head_probabilities(self.readout_, self.head_, features)
 
     def _expected(self, clouds: Sequence[ArrayLike]) -> list[Array]:
         """The clouds, checked, with a warning where they are unlike those of the training."""
@@ -387,30 +335,6 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         from ._saved_classifier import load_classifier
 
         return load_classifier(cls, folder, device)
-
-    def _pipeline(self, head: str, dense: bool) -> Pipeline:
-        if head == "mlp":
-            most = 3000 if self.epochs is None else check_count(self.epochs, "epochs", 1)
-            model: Any = AnnealedMLP((128, 64), alpha=1.0, max_iter=most, random_state=self.random_state)
-        elif head == "lda":
-            model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-        else:
-            model = SVC(C=10.0, break_ties=True, random_state=self.random_state)
-        precision = check_dtype(self.dtype)
-        # What the fast path leaves open is no signal either.
-        noise = ROUND_OFF[precision] if dense else 100.0 * check_tol(self.tol, precision)
-        scaler = RoundOffScaler(noise, magnitudes(self.descriptor_.layout()))
-        return make_pipeline(GapImputer(), scaler, model)
-
-    def _inner_folds(self, labels: np.ndarray) -> StratifiedKFold:
-        values, counts = np.unique(labels, return_counts=True)
-        if counts.min() < 2:
-            rare = values[counts.argmin()].item()
-            raise ValueError(
-                f"head='auto' needs at least 2 clouds a class, but class {rare!r} has 1; choose a head"
-            )
-        folds = min(check_count(self.inner_folds, "inner_folds", 2), int(counts.min()))
-        return StratifiedKFold(folds, shuffle=True, random_state=self.random_state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,28 @@ def new_learner(model: Any, recipe: PointRecipe, n_classes: int) -> Learner:
     return learner.Learner(
         model.variant, recipe, n_classes, model.network, learner.choose_device(model.device)
     )
+
+
+@dataclass(frozen=True)
+class LearningPlan:
+    """All that a training needs beside the features."""
+
+    learner: Learner  # not trained yet
+    classes: NDArray
+    positions: NDArray[np.int64]  # of the labels among the classes
+    watching: NDArray[np.bool_] | None
+    training: Training
+
+
+def plan_learning(model: Any, recipe: PointRecipe, labels: NDArray) -> LearningPlan:
+    """What a classifier asks for, checked against its labels before anything is computed."""
+    classes, positions = np.unique(labels, return_inverse=True)
+    positions = positions.astype(np.int64)
+    options = training(model, positions, classes)
+    # Without a seed every split is another, but a training that goes on must find the one it had.
+    seed = 0 if options.seed is None and options.checkpoint is not None else options.seed
+    watching = held_out(model.validation, positions, classes, seed)
+    return LearningPlan(new_learner(model, recipe, len(classes)), classes, positions, watching, options)
 
 
 def training(model: Any, labels: NDArray, classes: NDArray) -> Training:

@@ -12,6 +12,7 @@ import numpy as np
 import sklearn
 
 from ._check import check_choice, check_count
+from ._heads import head_pipeline
 from ._input_range import InputRange
 from ._layout import VARIANT_BLOCKS
 from ._learned import LEARNED, new_learner, point_recipe
@@ -90,7 +91,7 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
         model.head_scores_ = facts["head_scores"]
         width = model.descriptor_.layout().width
         # Where noise ends matters to the fit alone; what it silenced is among the tensors.
-        blank = model._pipeline(model.head_, dense=True)
+        blank = head_pipeline(model, model.head_, dense=True)
         model.readout_ = unpack(blank, facts["readout"], tensors, classes, width)
     model.classes_, model.notes_ = classes, facts["notes"]
     return model

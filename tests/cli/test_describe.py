@@ -175,6 +175,31 @@ def test_finished_shards_are_not_done_again(folder, tmp_path, monkeypatch):
     assert len(done) == 14
 
 
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+def test_its_own_table_is_replaced_but_no_other_file(folder, suffix, capsys):
+    out = folder / "a" / f"features.{suffix}"  # among the clouds
+    command = ["describe", str(folder), "-o", str(out), "--jobs", "1", "--budget", "20"]
+    assert main(command) == 0
+    first = out.read_bytes()
+    assert main(command) == 0
+    assert out.read_bytes() == first
+    cloud = folder / "a" / f"cloud.{suffix}"
+    hf.write_points(cloud, np.eye(3))
+    before = cloud.read_bytes()
+    assert main(["describe", str(cloud), "-o", str(cloud), "--jobs", "1"]) == 2
+    assert "it exists and is not a table of features; give another name" in capsys.readouterr().err
+    assert cloud.read_bytes() == before
+
+
+def test_what_others_put_beside_the_shards_stays(folder, tmp_path):
+    out = tmp_path / "f.csv"
+    mine = tmp_path / "f.csv.parts" / "notes.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    assert main(["describe", str(folder), "-o", str(out), "--jobs", "1", "--quiet"]) == 0
+    assert [f.name for f in mine.parent.iterdir()] == ["notes.txt"]
+
+
 def test_a_changed_file_is_read_again(folder, tmp_path):
     from heatfield.cli._shards import Settings, Shard
 

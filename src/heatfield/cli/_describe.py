@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import shutil
+import os
+import re
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._parts import clear_parts
 from ._reading import add_reading, reading_options
 
 if TYPE_CHECKING:
     from ._shards import Result, Settings
 
 _VARIANTS = ("simple", "desc", "joint")
+_SHARD = re.compile(r"\d{6}-[0-9a-f]{24}\.npz|\..*\.part")
 _POINT_SUFFIXES = ("ply", "las", "laz", "parquet", "csv", "npz", "pcd")
 
 
@@ -61,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     from .._descriptor import HFSDescriptor
     from ..io import need
     from ._collect import collect
-    from ._features import TABLES, write_errors
+    from ._features import TABLES, is_features, write_errors
     from ._shards import load_shard
     from ._work import plan, run_all
 
@@ -74,6 +77,10 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(
             f"cannot write {str(out)!r}: " + ("it is a folder" if out.is_dir() else "no such folder")
         )
+    if out.exists() and not is_features(out):
+        raise ValueError(
+            f"cannot write {str(out)!r}: it exists and is not a table of features; give another name"
+        )
     check_range(options.c_min, options.c_max)
     check_count(options.shard, "--shard", 1)
     if options.budget is not None:
@@ -83,6 +90,7 @@ def run(options: argparse.Namespace) -> int:
     HFSDescriptor(**settings.descriptor).layout()  # complains of wrong blocks and scales
     files, skipped = collect(options.paths)
     parts = out.with_name(out.name + ".parts")
+    files = _not_ours(files, out, parts)
     shards = plan(files, settings, parts, options.shard, options.per_point, out)
     started = time.perf_counter()
     reading, describing, fresh = run_all(shards, workers, options.quiet)
@@ -94,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
         )
     errors, empty = _write(out, files, [r for r in results if r is not None], settings)
     path = write_errors(out, errors)
-    shutil.rmtree(parts, ignore_errors=True)
+    clear_parts(parts, _SHARD)
     seconds = time.perf_counter() - started
     if not options.quiet:
         work = reading + describing
@@ -113,6 +121,20 @@ def run(options: argparse.Namespace) -> int:
     if errors:
         print(f"heatfield describe: {len(errors)} of {len(files)} files failed, see {path}", file=sys.stderr)
     return 1 if errors else 0
+
+
+def _not_ours(files: list[str], out: Path, parts: Path) -> list[str]:
+    """The files without those that an earlier run of the command wrote beside them."""
+    own = {os.path.realpath(path) for path in (out, out.with_suffix(".errors.csv"))}
+    folders = {os.path.realpath(path) for path in (parts, out.with_name(out.stem + "_points"))}
+    kept = []
+    for file in files:
+        real = os.path.realpath(file)
+        if real not in own and folders.isdisjoint(map(str, Path(real).parents)):
+            kept.append(file)
+    if not kept:
+        raise ValueError(f"there is nothing to describe but the table {str(out)!r} itself")
+    return kept
 
 
 def _settings(options: argparse.Namespace) -> Settings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,23 @@ def write_features(
             writer.writerow([file, in_file, used, *("" if v != v else repr(v) for v in row)])
         write_atomically(target, out.getvalue().encode("utf-8", "surrogateescape"))
         write_atomically(target.with_suffix(".meta.json"), (text + "\n").encode())
+
+
+def is_features(path: Path) -> bool:
+    """Whether a file is empty or a table that `write_features` wrote: then it may be replaced."""
+    if path.stat().st_size == 0:
+        return True
+    try:
+        if path.suffix == ".parquet":
+            found = need("pyarrow.parquet", "Parquet tables").read_schema(path).metadata or {}
+            return b"heatfield" in found
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as data:
+                return {"files", "features", "metadata"} <= set(data.files)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return False
+    with open(path, "rb") as file:
+        return file.read(32).startswith(b"file,points_in_file,points")
 
 
 def _parquet(

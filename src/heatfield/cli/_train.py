@@ -7,10 +7,10 @@ import hashlib
 import json
 import re
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._parts import clear_parts
 from ._reading import add_reading, read_clouds, reading_options
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     )
     model.input_range_ = _range(kept)
     model.save(out, notes={"reading": reading})
-    _clear(parts)
+    clear_parts(parts, _KEPT)
     if not options.quiet:
         print(f"model -> {out}")
     if errors:
@@ -184,15 +184,6 @@ def _labelled(options: argparse.Namespace, parts: Path) -> tuple[list[str], list
             + ("" if options.labels else "; each folder in it is a class")
         )
     return files, names
-
-
-def _clear(parts: Path) -> None:
-    """Remove what was kept, and the folder if nothing else is in it."""
-    for file in parts.glob("*"):
-        if _KEPT.fullmatch(file.name):
-            file.unlink()
-    with suppress(OSError):
-        parts.rmdir()
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
