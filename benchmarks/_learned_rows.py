@@ -37,6 +37,7 @@ ROWS: dict[str, dict[str, dict]] = {
     "orbit5k": {
         "full, best": {**BEST, "epochs": 40, "train_points": 256},
         "full, all points": {**FULL, "epochs": 24},
+        "full, log u, all points": {**FULL, "blocks": LOG, "epochs": 20},
         "full, second layer, all points": {**LAYERS, "epochs": 20},
         # One step after the other, from the paper's features to ours, on a small budget.
         "full": {**FULL, **SHORT},
@@ -55,13 +56,7 @@ ROWS: dict[str, dict[str, dict]] = {
         "full, second layer, 16 scales": {**LAYERS, **SHORT, "n_scales": 16},
         # Trained rows that vote.
         "committee": {
-            "committee": [
-                "full, best",
-                "full, second layer",
-                "full, second layer, smoothing",
-                "full, second layer, std",
-                "full, second layer, attention",
-            ]
+            "committee": ["full, best", "full, beyond, 30 epochs", "full, second layer, 16 scales"]
         },
         "full, beyond, 40 epochs": {**BEYOND, "epochs": 40, "train_points": 256},
         "full, beyond, 30 epochs": {**BEYOND, "epochs": 30, "train_points": 256, "whole_epochs": 6},
