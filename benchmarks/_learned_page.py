@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from _learned_rows import ROWS
 
 _SPLITS = "accuracy, stratified 80/20 splits"
@@ -82,20 +83,34 @@ _READING = (
 
 
 def _behind(sets: dict) -> list[str]:
-    """Where learned pooling is not ahead of the descriptor, and how well it knows its training set."""
+    """Where learned pooling is not ahead of the descriptor, by how much, and how well it knows its clouds."""
     found = []
     for name, rows in sets.items():
         learned = {r: e for r, e in rows.items() if r.startswith("full") and "mean" in e}
         if "mean" not in rows.get("desc", {}) or not learned:
             continue
         best = max(learned, key=lambda r: learned[r]["mean"])
-        if learned[best]["mean"] <= rows["desc"]["mean"]:
-            own = [s["train_accuracy"] for s in learned[best]["splits"].values()]
+        mine, closed = learned[best]["splits"], rows["desc"]["splits"]
+        gaps = [mine[i]["accuracy"] - closed[i]["accuracy"] for i in mine if i in closed]
+        if len(gaps) > 1 and np.mean(gaps) <= 0.0:
+            error = np.std(gaps, ddof=1) / np.sqrt(len(gaps))
+            own = np.mean([s["train_accuracy"] for s in mine.values()])
             found.append(
-                f"* {name}: desc {rows['desc']['mean']:.2f}, the best learned row ({best}) "
-                f"{learned[best]['mean']:.2f}, on its own training clouds {sum(own) / len(own):.1f}."
+                f"* {name}: the best learned row, `{best}`, is {-np.mean(gaps):.2f} ± {error:.2f} points "
+                f"behind (mean and standard error over {len(gaps)} common splits); it gets {own:.1f} % of its "
+                "training clouds right."
             )
-    return ["Where learned pooling is not ahead of `desc`:", "", *found] if found else []
+    return ["Where learned pooling is not ahead of `desc`:", "", *found, "", *_WHY] if found else []
+
+
+_WHY = (
+    "On Processes the paper finds the same order. On the trees four other trainings were tried: weight",
+    "decay, a network of a tenth of the size, a quarter of the epochs, richer features. None is clearly",
+    "better, with 98 or with 70 % of the training clouds right, so learning by heart is not the whole",
+    "cause; 154 clouds a fold are few, and the gap is within twice its standard error. On the balanced",
+    "disks and annuli, where the class is a count of shapes, the network learns its training clouds and",
+    "not the rule.",
+)
 
 
 def _trained(settings: dict) -> str:

@@ -54,9 +54,16 @@ ROWS: dict[str, dict[str, dict]] = {
             "network": {"pooling": ["mean", "max", "attention"]},
         },
         "full, second layer, 16 scales": {**LAYERS, **SHORT, "n_scales": 16},
+        "full, second layer, 16 scales, 40 epochs": {
+            **LAYERS,
+            "n_scales": 16,
+            "label_smoothing": 0.1,
+            "epochs": 40,
+            "train_points": 256,
+        },
         # Trained rows that vote.
         "committee": {
-            "committee": ["full, best", "full, beyond, 30 epochs", "full, second layer, 16 scales"]
+            "committee": ["full, best", "full, beyond, 30 epochs", "full, second layer, 16 scales, 40 epochs"]
         },
         "full, beyond, 40 epochs": {**BEYOND, "epochs": 40, "train_points": 256},
         "full, beyond, 30 epochs": {**BEYOND, "epochs": 30, "train_points": 256, "whole_epochs": 6},
