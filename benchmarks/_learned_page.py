@@ -97,8 +97,8 @@ def _behind(sets: dict) -> list[str]:
             own = np.mean([s["train_accuracy"] for s in mine.values()])
             found.append(
                 f"* {name}: the best learned row, `{best}`, is {-np.mean(gaps):.2f} ± {error:.2f} points "
-                f"behind (mean and standard error over {len(gaps)} common splits); it gets {own:.1f} % of its "
-                "training clouds right."
+                f"behind (mean and standard error over {len(gaps)} common splits); it gets {own:.1f} % of "
+                "its training clouds right."
             )
     return ["Where learned pooling is not ahead of `desc`:", "", *found, "", *_WHY] if found else []
 
