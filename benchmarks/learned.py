@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from _learned_rows import PAPER, PAPER_BLOCKS, ROWS, SETS, settings_of
+from _learned_rows import PAPER_BLOCKS, ROWS, SETS, settings_of
 from _machine import machine
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
@@ -155,7 +155,6 @@ def run_row(comparison: Comparison, row: str, settings: dict, options: argparse.
         entry["splits"][str(index)] = result
         values = [s["accuracy"] for s in entry["splits"].values()]
         entry["mean"], entry["std"] = round(float(np.mean(values)), 2), round(float(np.std(values)), 2)
-        entry["paper"] = PAPER.get(comparison.name, {}).get(row)
         found |= machine()
         found["threads"] = os.environ.get("OMP_NUM_THREADS", "all")
         temporary = options.out.with_suffix(f".{os.getpid()}")

@@ -8,18 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._check import Array, check_choice, check_count, check_dtype, check_range, check_tol
-from ._layout import layout
+from ._layout import PAPER_BLOCKS, layout
 from ._neighbourhood import scale_pairs
 from ._point_spread import spread_at_points
 from ._signatures import Signatures, signatures
 
-PAPER_BLOCKS = ("global", "hds", "density", "dimension", "transition", "spectrum")
 # Which blocks describe the whole cloud and which each point, in their order.
 WHOLE_BLOCKS = ("global", "log_global", "hds")
 POINT_BLOCKS = ("density", "log_density", "dimension", "transition", "spectrum", "gradient", "neighbourhood")
 
 # Differences of numbers of order one, whose round-off is that of 1; see `_readout`.
-_ORDER_ONE = {"hds", "log_density", "transition", "spectrum", "gradient"}
+_ORDER_ONE = ("log_density", "transition", "spectrum", "gradient", "neighbourhood")
 # Read from the spectrum.
 _NEED_SPECTRUM = {"spectrum", "gradient", "neighbourhood"}
 
@@ -119,8 +118,7 @@ class PointRecipe:
 
     def magnitudes(self) -> tuple[Array, Array]:
         """Least magnitude of each feature, point and whole, below which its own size says nothing."""
-        unit = tuple({b for b in POINT_BLOCKS if b in _ORDER_ONE} | {"neighbourhood"})
-        points = [float(name.startswith(unit)) for name in self.point_names]
+        points = [float(name.startswith(_ORDER_ONE)) for name in self.point_names]
         whole = [float(name.startswith(("hds", "global_log"))) for name in self.whole_names]
         return np.array(points), np.array(whole)
 
