@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heatfield as hf
-from heatfield._layout import PAPER_BLOCKS as PAPER_BLOCKS
+from heatfield._features.layout import PAPER_BLOCKS as PAPER_BLOCKS
 
 LOG = ("log_global", "hds", "log_density", "dimension", "transition", "spectrum")
 MORE = (*LOG, "gradient")

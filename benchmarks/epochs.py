@@ -22,7 +22,7 @@ from _machine import machine
 from torch import nn
 
 import heatfield as hf
-from heatfield._point_table import PointTable
+from heatfield._features.point_table import PointTable
 from heatfield.nn import HFSFull
 from heatfield.nn._batches import Packed, Scaling
 

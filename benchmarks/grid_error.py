@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from _machine import machine
 
-from heatfield._dense import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
-from heatfield._fourier import Grid, digits_for, fourier_sums
+from heatfield._sums.dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
+from heatfield._sums.fourier.by_finufft import Grid, digits_for, fourier_sums
 
 RESULTS = Path(__file__).parent / "results" / "grid_error.json"
 KINDS = ("uniform", "place", "cluster", "lattice")

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from _machine import machine
 
-from heatfield._dense import _cutoff, column_count, dense_sums, gaps_to_blocks
-from heatfield._moments import DIGITS, Cloud
-from heatfield._scales import schedule_of
+from heatfield._signatures.scales import schedule_of
+from heatfield._sums.dense import DIGITS, Cloud
+from heatfield._sums.dense_kernels import _cutoff, column_count, dense_sums, gaps_to_blocks
 
 OUTPUT = Path(__file__).parent / "results" / "roads.json"
 M = 1024

@@ -87,7 +87,7 @@ def measure(name: str, m: int, method: str, jobs: int, tol: float) -> dict[str, 
         # Compiles, measures this machine's costs where they are not known, and starts the threads.
         hf.signatures(warm, method="fast", tol=tol, n_jobs=jobs)
         hf.signatures(warm[:500], method="dense", n_jobs=jobs)
-        from heatfield._costs import costs
+        from heatfield._sums.costs import costs
 
         costs()
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

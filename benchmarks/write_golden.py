@@ -1,4 +1,4 @@
-"""Freeze names and values of the descriptors for the schema number in `heatfield._layout`.
+"""Freeze names and values of the descriptors for the schema number in `heatfield._features.layout`.
 
 Run it only when the number was raised: tests/test_descriptor.py compares with the file.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import heatfield as hf
-from heatfield._layout import SCHEMA, VARIANT_BLOCKS
+from heatfield._features.layout import SCHEMA, VARIANT_BLOCKS
 
 path = Path(__file__).parents[1] / "tests" / "golden" / f"descriptor_schema{SCHEMA}.json"
 if path.exists():

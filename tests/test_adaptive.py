@@ -6,7 +6,7 @@ import reference
 from test_fast_promise import MAKERS, PRICES
 
 import heatfield as hf
-from heatfield import _adaptive
+from heatfield._sums import own_times as _adaptive
 
 
 def distinct(name, n, m=500):
@@ -18,7 +18,7 @@ def distinct(name, n, m=500):
 @pytest.mark.parametrize("name", ["heavy_cluster", "sphere", "curves", "lattice"])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_the_promise_holds_with_times_of_their_own(n, name, tol, prices, monkeypatch):
-    monkeypatch.setattr("heatfield._outputs.costs", lambda **_: PRICES[prices])
+    monkeypatch.setattr("heatfield._signatures.evaluate.costs", lambda **_: PRICES[prices])
     monkeypatch.setattr(_adaptive, "MANY_NEIGHBOURS", 20 if prices == "transforms" else 1e9)
     points = distinct(name, n)
     scales = hf.adaptive_scales(points, 4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._check import as_clouds
+from heatfield._base.check import as_clouds
 
 SQUARE = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
 CALLS = [hf.signatures, hf.scale_schedule, lambda points: hf.adaptive_scales(points, k=1)]

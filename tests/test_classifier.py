@@ -9,7 +9,7 @@ from estimator_checks import CHECKS, some_clouds
 from sklearn.model_selection import cross_val_score
 
 import heatfield as hf
-from heatfield._readout import GapImputer, RoundOffScaler, magnitudes
+from heatfield._classifier.preprocessing import GapImputer, RoundOffScaler, magnitudes
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda c: c.__name__)

@@ -18,8 +18,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import heatfield as hf
-from heatfield._layout import SCHEMA, VARIANT_BLOCKS
-from heatfield._readout import GapImputer, magnitudes
+from heatfield._classifier.preprocessing import GapImputer, magnitudes
+from heatfield._features.layout import SCHEMA, VARIANT_BLOCKS
 
 GOLDEN = Path(__file__).parent / "golden" / f"descriptor_schema{SCHEMA}.json"
 VARIANTS = tuple(VARIANT_BLOCKS)
@@ -129,7 +129,7 @@ def test_every_row_of_the_ablation_table():
 
 
 def test_simple_does_not_pay_for_the_spectrum(monkeypatch):
-    from heatfield import _describe
+    from heatfield._features import describe as _describe
 
     asked = []
     original = _describe.sum_rows

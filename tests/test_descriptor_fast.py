@@ -7,11 +7,11 @@ from clouds import cloud
 from tqdm import tqdm
 
 import heatfield as hf
-from heatfield import _neighbourhood_fast
-from heatfield._arrange import arrange
-from heatfield._costs import Costs
-from heatfield._dense import WEIGHT
-from heatfield._fast import Places, Wish, scale_sums
+from heatfield._cloud.arrange import arrange
+from heatfield._features import neighbourhood_fast as _neighbourhood_fast
+from heatfield._sums.costs import Costs
+from heatfield._sums.dense_kernels import WEIGHT
+from heatfield._sums.one_scale import Places, Wish, scale_sums
 
 # Transforms so cheap that they are taken at most scales, and the other way round.
 PRICES = {"transforms": Costs(pair=6e-8, ring=3e-8, call=1e-6), "neighbours": Costs(call=1e3)}
@@ -29,7 +29,7 @@ def pair_of(points, variant, tol, **options):
 @pytest.mark.parametrize("tol", [1e-4, 1e-8])
 @pytest.mark.parametrize("name", ["sphere", "clusters"])
 def test_joint_keeps_the_promise(name, tol, prices, monkeypatch):
-    monkeypatch.setattr("heatfield._outputs.costs", lambda **_: PRICES[prices])
+    monkeypatch.setattr("heatfield._signatures.evaluate.costs", lambda **_: PRICES[prices])
     found, exact, columns = pair_of(cloud(name, 3, 600), "joint", tol, n_scales=5)
     assert not np.array_equal(found, exact)  # another path
     error = np.abs(found - exact)
@@ -105,7 +105,7 @@ def test_a_large_cloud_leaves_the_dense_path(variant):
 
 
 def test_threads_change_no_bit_on_the_near_path(monkeypatch):
-    monkeypatch.setattr("heatfield._outputs.costs", lambda **_: PRICES["neighbours"])
+    monkeypatch.setattr("heatfield._signatures.evaluate.costs", lambda **_: PRICES["neighbours"])
     points = cloud("clusters", 3, 3000)
     one, two = (
         hf.HFSDescriptor("joint", n_scales=3, method="fast", n_jobs=j).fit_transform([points]) for j in (1, 3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from clouds import rotation
 
-from heatfield._eigen import eigenvalues
+from heatfield._signatures.eigenvalues import eigenvalues
 
 EPS = np.finfo(float).eps
 sizes = pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8])

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from heatfield._exponential import exp2
+from heatfield._base.exp2 import exp2
 
 # Worst relative error, and the smallest argument whose result is a normal number.
 PROMISED = {"float64": (5.5e-16, -1000.0), "float32": (2.5e-7, -126.0)}

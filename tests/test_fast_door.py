@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield import _costs
-from heatfield._costs import Costs
+from heatfield._sums import costs as _costs
+from heatfield._sums.costs import Costs
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_targets_by_index_with_scales_of_their_own(points):
 
 @pytest.mark.parametrize("prices", [Costs(), Costs(pair=6e-8, ring=3e-8, call=1e-6)])
 def test_targets_by_place(points, prices, monkeypatch):
-    monkeypatch.setattr("heatfield._outputs.costs", lambda **_: prices)
+    monkeypatch.setattr("heatfield._signatures.evaluate.costs", lambda **_: prices)
     rng = np.random.default_rng(2)
     at = np.concatenate([rng.normal(size=(300, 3)), [[9.0, 0.0, 0.0], [0.0, -20.0, 5.0]]])
     scales = [0.05, 0.3, 2.0]

@@ -5,12 +5,12 @@ import pytest
 import reference
 
 import heatfield as hf
-from heatfield import _outputs
-from heatfield._arrange import arrange, bounding_boxes, kd_order, origin_and_exponent
-from heatfield._costs import Costs
-from heatfield._dense import SQUARE, WEIGHT
-from heatfield._fast import Places, Wish, scale_sums
-from heatfield._tree import nearest_source
+from heatfield._cloud.arrange import arrange, bounding_boxes, kd_order, origin_and_exponent
+from heatfield._cloud.box_tree import nearest_source
+from heatfield._signatures import evaluate as _outputs
+from heatfield._sums.costs import Costs
+from heatfield._sums.dense_kernels import SQUARE, WEIGHT
+from heatfield._sums.one_scale import Places, Wish, scale_sums
 
 # What is promised for each output, in units of tol. Density and energy are relative to themselves, the
 # others absolute: they are of order one by nature.

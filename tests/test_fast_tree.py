@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._arrange import BLOCK, arrange
-from heatfield._spacing import diameter_squared, nearest_distinct
-from heatfield._spacing_tree import diameter_of_many, nearest_of_many
-from heatfield._tree import blocks_within, estimate_within, grow, nearest_source
+from heatfield._cloud.arrange import BLOCK, arrange
+from heatfield._cloud.box_tree import blocks_within, estimate_within, grow, nearest_source
+from heatfield._cloud.spacing import diameter_squared, nearest_distinct
+from heatfield._cloud.spacing_by_tree import diameter_of_many, nearest_of_many
 
 
 @pytest.mark.parametrize("m", [1, 16, 17, 100, 1000])

@@ -5,8 +5,9 @@ import pytest
 from clouds import cloud
 
 import heatfield as hf
-from heatfield import _field_fast, _places
-from heatfield._costs import Costs
+from heatfield._field import to_tolerance as _field_fast
+from heatfield._sums import off_data as _places
+from heatfield._sums.costs import Costs
 
 # Transforms so cheap that they are taken wherever they can be, and the other way round.
 PRICES = {"transforms": Costs(pair=6e-8, ring=3e-8, call=1e-6), "neighbours": Costs(call=1e3)}
@@ -87,7 +88,7 @@ def test_transforms_are_taken_and_lose_to_the_tree_far_away(monkeypatch):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_signatures_at_places_beside_a_heavy_cluster(n, tol, monkeypatch):
     """A transform's error is that of the cluster, which no place sees."""
-    monkeypatch.setattr("heatfield._outputs.costs", lambda **_: PRICES["transforms"])
+    monkeypatch.setattr("heatfield._signatures.evaluate.costs", lambda **_: PRICES["transforms"])
     rng = np.random.default_rng(n)
     points = np.concatenate([1e-3 * rng.normal(size=(3000, n)), rng.uniform(-1, 1, (1000, n))])
     at = rng.uniform(-1.5, 1.5, (300, n))

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heatfield._bump import GRID_EPS, bump_table, bump_transform, lanes_for, width_for
-from heatfield._fourier import Grid, digits_for, fourier_sums, reads_grid
-from heatfield._interpolate import interpolate
-from heatfield._spread import spread
+from heatfield._sums.fourier.by_finufft import Grid, digits_for, fourier_sums, reads_grid
+from heatfield._sums.fourier.interpolate import interpolate
+from heatfield._sums.fourier.kernel import GRID_EPS, bump_table, bump_transform, lanes_for, width_for
+from heatfield._sums.fourier.spread import spread
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 # What docs/fast.md allows; the weight is counted on with 2, the square with 10 (4 tol / 0.4 tol).

@@ -15,7 +15,7 @@ import pytest
 from clouds import cloud
 
 import heatfield as hf
-from heatfield import _jit
+from heatfield._base import compile as _jit
 
 SOURCE = Path(hf.__file__).parent
 
@@ -156,7 +156,7 @@ def run_locked(code, locked, temporary):
 def test_works_where_neither_package_nor_home_can_be_written(locked_package):
     locked, temporary = locked_package
     code = (
-        "import numpy as np; from heatfield._arrange import bounding_boxes; "
+        "import numpy as np; from heatfield._cloud.arrange import bounding_boxes; "
         "print(bounding_boxes(np.arange(3.0)[None]).tolist())"
     )
     expected = [[[0.0]], [[2.0]]]

@@ -5,8 +5,8 @@ import pytest
 import reference
 import reference_joint
 
-from heatfield._point_features import POINT_BLOCKS, WHOLE_BLOCKS, PointRecipe, features_of
-from heatfield._point_table import point_table
+from heatfield._features.point_features import POINT_BLOCKS, WHOLE_BLOCKS, PointRecipe, features_of
+from heatfield._features.point_table import point_table
 
 STEPS = 5
 

@@ -14,7 +14,7 @@ import pytest
 from estimator_checks import some_clouds
 
 import heatfield as hf
-from heatfield import _model_folder
+from heatfield._classifier.saving import folder as _model_folder
 
 SMALL = {
     "full": {"widths": (8,), "head": 8},

@@ -8,7 +8,7 @@ from clouds import CLOUDS, cloud, on_grid
 from scipy.spatial.distance import pdist
 
 import heatfield as hf
-from heatfield._moments import Cloud
+from heatfield._sums.dense import Cloud
 
 everywhere = pytest.mark.parametrize("n", [1, 2, 3, 5])
 

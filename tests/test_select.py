@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heatfield._select import percentile, select
+from heatfield._base.select import percentile, select
 
 ARRAYS = {
     "random": np.random.default_rng(0).normal(size=257),

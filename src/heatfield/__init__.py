@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "scale_schedule": "_scales",
-    "adaptive_scales": "_scales",
-    "signatures": "_signatures",
-    "Signatures": "_signatures",
-    "HeatField": "_field",
-    "HFSDescriptor": "_descriptor",
-    "HFSClassifier": "_classifier",
-    "HeatFieldWarning": "_check",
+    "scale_schedule": "_signatures.scales",
+    "adaptive_scales": "_signatures.scales",
+    "signatures": "_signatures.signatures",
+    "Signatures": "_signatures.signatures",
+    "HeatField": "_field.field",
+    "HFSDescriptor": "_features.descriptor",
+    "HFSClassifier": "_classifier.classifier",
+    "HeatFieldWarning": "_base.check",
     "Cloud": "io",
     "ReadError": "io",
     "read_cloud": "io",
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from . import plot as plot
     from . import sampling as sampling
     from . import view as view
-    from ._check import HeatFieldWarning as HeatFieldWarning
-    from ._classifier import HFSClassifier as HFSClassifier
-    from ._descriptor import HFSDescriptor as HFSDescriptor
-    from ._field import HeatField as HeatField
-    from ._scales import adaptive_scales as adaptive_scales
-    from ._scales import scale_schedule as scale_schedule
-    from ._signatures import Signatures as Signatures
-    from ._signatures import signatures as signatures
+    from ._base.check import HeatFieldWarning as HeatFieldWarning
+    from ._classifier.classifier import HFSClassifier as HFSClassifier
+    from ._features.descriptor import HFSDescriptor as HFSDescriptor
+    from ._field.field import HeatField as HeatField
+    from ._signatures.scales import adaptive_scales as adaptive_scales
+    from ._signatures.scales import scale_schedule as scale_schedule
+    from ._signatures.signatures import Signatures as Signatures
+    from ._signatures.signatures import signatures as signatures
     from .io import Cloud as Cloud
     from .io import ReadError as ReadError
     from .io import read_cloud as read_cloud

@@ -29,9 +29,9 @@ from estimator_checks import (
 )
 
 import heatfield as hf
-from heatfield._learned import training
-from heatfield._point_features import PointRecipe
-from heatfield._point_table import packed, point_table
+from heatfield._classifier.training_options import training
+from heatfield._features.point_features import PointRecipe
+from heatfield._features.point_table import packed, point_table
 
 torch = pytest.importorskip("torch")
 from safetensors import safe_open  # noqa: E402
@@ -377,7 +377,7 @@ def test_wrong_options_are_said_before_the_long_work(options, monkeypatch):
     def never(*_args, **_options):
         raise AssertionError("features were computed first")
 
-    monkeypatch.setattr("heatfield._point_table.features_of", never)
+    monkeypatch.setattr("heatfield._features.point_table.features_of", never)
     monkeypatch.setattr(hf.HFSDescriptor, "fit_transform", never)
     model = classifier().set_params(**options)
     if model.variant == "desc":

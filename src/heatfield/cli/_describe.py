@@ -60,8 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0: all described. 1: some files could not be, see the .errors.csv. 2: nothing could start."""
-    from .._check import check_count, check_range, thread_count
-    from .._descriptor import HFSDescriptor
+    from .._base.check import check_count, check_range, thread_count
+    from .._features.descriptor import HFSDescriptor
     from ..io import need
     from ._collect import collect
     from ._features import TABLES, is_features, write_errors
@@ -160,7 +160,7 @@ def _write(
     """The table and the list of failures. The first file that was read sets the dimension of the table."""
     import numpy as np
 
-    from .._descriptor import HFSDescriptor
+    from .._features.descriptor import HFSDescriptor
     from ._features import write_features
 
     counts = np.concatenate([result.counts for result in results])

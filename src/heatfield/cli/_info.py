@@ -43,8 +43,8 @@ def _facts(cloud: Cloud, n_scales: int) -> list[str]:
     """The paragraph, line by line."""
     import numpy as np
 
-    from .._check import HeatFieldWarning
-    from .._scales import scale_schedule
+    from .._base.check import HeatFieldWarning
+    from .._signatures.scales import scale_schedule
 
     points = cloud.points
     m, n = points.shape

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._check import HeatFieldWarning
-from .._signatures import signatures
+from .._base.check import HeatFieldWarning
+from .._signatures.signatures import signatures
 from ..io import Cloud, write_points
 
 

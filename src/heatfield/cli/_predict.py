@@ -31,8 +31,8 @@ def run(options: argparse.Namespace) -> int:
 
     from tqdm import tqdm
 
-    from .._check import HeatFieldWarning
-    from .._classifier import HFSClassifier
+    from .._base.check import HeatFieldWarning
+    from .._classifier.classifier import HFSClassifier
     from ..io import read_cloud, write_atomically
     from ._collect import collect
     from ._features import write_errors

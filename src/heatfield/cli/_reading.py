@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .._check import Array
+    from .._base.check import Array
 
 
 def add_reading(
@@ -51,7 +51,7 @@ def read_clouds(
 
     from tqdm import tqdm
 
-    from .._check import HeatFieldWarning, as_points
+    from .._base.check import HeatFieldWarning, as_points
     from ..io import ReadError, read_cloud
 
     clouds: dict[int, Array] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .._check import Array
+    from .._base.check import Array
     from ..report import Collection
 
 
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     """0: the page is written. 1: written, but some files could not be used. 2: nothing could start."""
     from tqdm import tqdm
 
-    from .._check import check_count, thread_count
+    from .._base.check import check_count, thread_count
     from ..io import write_atomically
     from ..plot._style import pyplot
     from ..report import report_page
@@ -105,8 +105,8 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     """Read and describe every file; the most common number of coordinates is that of the report."""
     import numpy as np
 
-    from .._check import thread_count
-    from .._descriptor import HFSDescriptor
+    from .._base.check import thread_count
+    from .._features.descriptor import HFSDescriptor
     from ..report import Collection
     from ._collect import collect
     from ._shards import Settings, load_shard

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from .._check import HeatFieldWarning, as_points
-from .._descriptor import HFSDescriptor
-from .._layout import SCHEMA
+from .._base.check import HeatFieldWarning, as_points
+from .._features.descriptor import HFSDescriptor
+from .._features.layout import SCHEMA
 from ..io import ReadError, read_cloud, write_atomically
 from ._per_point import write_per_point
 

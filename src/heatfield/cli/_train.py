@@ -16,7 +16,7 @@ from ._reading import add_reading, read_clouds, reading_options
 if TYPE_CHECKING:
     import numpy as np
 
-    from .._check import Array
+    from .._base.check import Array
 
 _VARIANTS = ("simple", "desc", "joint", "full", "dgcnn")
 # What a training keeps until it is done: features, and a checkpoint of every fold and of the final model.
@@ -107,8 +107,8 @@ def run(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace, parts: Path) -> int:
     import numpy as np
 
-    from .._classifier import HFSClassifier
-    from .._model_folder import check_place
+    from .._classifier.classifier import HFSClassifier
+    from .._classifier.saving.folder import check_place
     from ..datasets import content_hash
     from ._features import write_errors
 
@@ -242,7 +242,7 @@ def _validate(
     import numpy as np
     from sklearn.model_selection import StratifiedKFold
 
-    from .._classifier import HFSClassifier
+    from .._classifier.classifier import HFSClassifier
     from ._figures import figures
 
     classes, counts = np.unique(labels, return_counts=True)
@@ -274,7 +274,7 @@ def _validate(
 
 
 def _range(clouds: list[Array]) -> Any:
-    from .._input_range import InputRange
+    from .._classifier.input_range import InputRange
 
     return InputRange.of(clouds)
 

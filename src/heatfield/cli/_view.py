@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0: the page is written. 1: the file cannot be read. 2: nothing could start."""
-    from .._check import check_count, check_range
+    from .._base.check import check_count, check_range
     from ..io import ReadError, read_cloud, write_atomically
     from ..view import view_page
     from ._pages import check_page

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from .._check import Array
+from .._base.check import Array
 from ..io import ReadError, read_cloud
 
 

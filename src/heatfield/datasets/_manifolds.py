@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from .._check import Array, check_choice, check_count
+from .._base.check import Array, check_choice, check_count
 
 # All four have reach 1, so that one diffusion time means the same on each of them.
 TORUS_RADIUS, TUBE_RADIUS = 2.0, 1.0  # reach: the tube's radius, and half the width of the hole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._check import Array, check_count
+from .._base.check import Array, check_count
 
 PARTS = ("sheet", "filament", "junction", "ball")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._check import Array, check_count
-from .._jit import compiled
+from .._base.check import Array, check_count
+from .._base.compile import compiled
 
 PARAMETERS = (2.5, 3.5, 4.0, 4.1, 4.3)
 

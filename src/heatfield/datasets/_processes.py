@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._check import Array, check_count, thread_count
-from .._jit import compiled
-from .._threads import pieces, run_pieces
+from .._base.check import Array, check_count, thread_count
+from .._base.compile import compiled
+from .._base.threads import pieces, run_pieces
 from ._random import poisson, stream, uniform
 
 PROCESS_CLASSES = ("Poisson", "Matern cluster", "Strauss", "Baddeley-Silverman")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._jit import compiled
+from .._base.compile import compiled
 
 
 def stream(seed: int, label: int, number: int) -> Any:

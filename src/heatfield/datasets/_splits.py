@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._check import Array, check_count
+from .._base.check import Array, check_count
 from ..io import write_atomically
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import compiled
+from .._base.compile import compiled
 
 
 @compiled()

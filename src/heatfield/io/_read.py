@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, overload
 
-from .._check import check_choice, check_count
+from .._base.check import check_choice, check_count
 from ..sampling import sample, seed_from_name
 from ._atoms import AtomChoice
 from ._cif import read_cif

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._check import as_points
+from .._base.check import as_points
 from ._cloud import coordinate_names
 from ._las_write import las_bytes
 from ._numpy import npy_bytes, npz_bytes

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .._check import Array
-from .._point_table import PointTable, packed
+from .._base.check import Array
+from .._features.point_table import PointTable, packed
 
 
 @dataclass(frozen=True)

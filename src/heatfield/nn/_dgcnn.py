@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from .._check import check_count
+from .._base.check import check_count
 from ._edges import pooled_edges
 from ._graph import nearest
 from ._segments import segment_mean_and_max

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._jit import SUMS, compiled
+from .._base.compile import SUMS, compiled
 
 
 @compiled(SUMS)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from .._check import check_choice, check_count, check_range
+from .._base.check import check_choice, check_count, check_range
 from ._heat import dimension_spectrum, half_sums, local_sums, schedule, transition_by_difference
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from .._check import check_count
+from .._base.check import check_count
 from ._segments import owners, segment_mean_and_max, segment_softmax, segment_sum
 
 POOLINGS = ("mean", "max", "std", "attention")

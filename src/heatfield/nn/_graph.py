@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._jit import compiled
+from .._base.compile import compiled
 from ._segments import checked_edges
 
 # Distances that are held at once: a batch of 32 clouds of 1024 points, 128 MiB in single precision.

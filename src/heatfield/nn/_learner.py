@@ -13,10 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from .._check import Array
-from .._point_features import PointRecipe
-from .._point_table import PointTable
-from .._readout import ROUND_OFF
+from .._base.check import Array
+from .._classifier.preprocessing import ROUND_OFF
+from .._features.point_features import PointRecipe
+from .._features.point_table import PointTable
 from ._batches import Packed, Scaling
 from ._dgcnn import HFSDGCNN
 from ._full import HFSFull

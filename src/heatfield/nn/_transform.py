@@ -15,9 +15,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 from torch import Tensor
 
-from .._check import as_points
-from .._layout import SCHEMA
-from .._point_features import PointRecipe, features_of
+from .._base.check import as_points
+from .._features.layout import SCHEMA
+from .._features.point_features import PointRecipe, features_of
 from ..io import write_atomically
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._signatures import Signatures
+from .._signatures.signatures import Signatures
 from ._style import class_color, pyplot, tidy
 
 _CURVES = (

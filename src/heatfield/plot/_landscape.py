@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._check import as_points, check_count
-from .._field import HeatField
-from .._scales import scale_schedule
+from .._base.check import as_points, check_count
+from .._field.field import HeatField
+from .._signatures.scales import scale_schedule
 from ._style import HEAT_COLORS, pyplot, ramp
 
 

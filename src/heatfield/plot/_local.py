@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._check import Array
-from .._signatures import Signatures
+from .._base.check import Array
+from .._signatures.signatures import Signatures
 from ._style import (
     DIMENSION_COLORS,
     HEAT_COLORS,

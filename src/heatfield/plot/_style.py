@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._check import Array, as_points
-from .._signatures import Signatures
+from .._base.check import Array, as_points
+from .._signatures.signatures import Signatures
 
 # Dimension 0, 1, 2, 3: point, filament, surface, volume. The colours are told apart in
 # print and by most colour-blind readers.

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .._check import Array
-from .._descriptor import HFSDescriptor
+from .._base.check import Array
+from .._features.descriptor import HFSDescriptor
 
 
 @dataclass(frozen=True)

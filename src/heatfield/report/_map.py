@@ -12,9 +12,9 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 
-from .._check import Array, check_dtype
-from .._descriptor import HFSDescriptor
-from .._readout import ROUND_OFF, GapImputer, RoundOffScaler, magnitudes
+from .._base.check import Array, check_dtype
+from .._classifier.preprocessing import ROUND_OFF, GapImputer, RoundOffScaler, magnitudes
+from .._features.descriptor import HFSDescriptor
 
 # Neighbours are sought among the principal components that hold 95 % of the variance.
 _VARIANCE = 0.95

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._html import assemble, safe_json
+from .._base.html import assemble, safe_json
 from ._collection import Collection
 from ._map import Map, make_map
 from ._pictures import confusion, spectra

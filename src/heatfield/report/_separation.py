@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix
 from sklearn.model_selection import StratifiedKFold
 
-from .._classifier import HFSClassifier
+from .._classifier.classifier import HFSClassifier
 from ._collection import Collection
 
 _SHUFFLES = 5

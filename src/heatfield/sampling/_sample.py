@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._check import check_choice, check_count
+from .._base.check import check_choice, check_count
 from ._pick import farthest_rows, random_rows, voxel_rows
 from ._skeleton import sample_skeleton
 from ._surface import sample_surface

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._check import Array, as_points, check_choice, check_count, check_range
-from .._html import assemble, safe_json
-from .._local_type import LOCAL_TYPES
-from .._signatures import Signatures, signatures
+from .._base.check import Array, as_points, check_choice, check_count, check_range
+from .._base.html import assemble, safe_json
+from .._signatures.local_type import LOCAL_TYPES
+from .._signatures.signatures import Signatures, signatures
 from ._payload import FINE_POINTS, drawable, pack
 
 MOST_POINTS = 200_000

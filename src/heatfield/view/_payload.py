@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._check import Array
-from .._local_type import LOCAL_TYPES, local_type_codes
-from .._signatures import Signatures
+from .._base.check import Array
+from .._signatures.local_type import LOCAL_TYPES, local_type_codes
+from .._signatures.signatures import Signatures
 
 # Up to so many points a number takes two bytes, beyond one: 200,000 points at 8 scales make about 10 MB.
 FINE_POINTS = 50_000

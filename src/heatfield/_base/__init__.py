@@ -1,0 +1,1 @@
+"""Stands on nothing: input checks, compiling, threads, files."""

@@ -1,0 +1,1 @@
+"""`HFSClassifier`: features, heads, training options, saved models."""

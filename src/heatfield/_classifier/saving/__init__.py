@@ -1,0 +1,1 @@
+"""Models as safetensors and JSON."""

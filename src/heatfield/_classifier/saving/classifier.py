@@ -1,0 +1,118 @@
+"""`HFSClassifier` to a folder and back."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+
+from ..._base.check import check_choice, check_count
+from ..._features.layout import VARIANT_BLOCKS
+from ..heads import head_pipeline
+from ..input_range import InputRange
+from ..training_options import LEARNED, new_learner, point_recipe
+from .folder import read_model, write_model
+from .preprocessing import pack, unpack
+
+# Where the training kept its files says nothing about the model.
+_LOCAL = ("checkpoint", "cache", "device", "progress")
+
+
+def save_classifier(model: Any, folder: str | Path, notes: Mapping[str, Any]) -> None:
+    """Everything that prediction depends on, and the parameters."""
+    learned = model.variant in LEARNED
+    known = getattr(model, "input_range_", None)
+    facts: dict[str, Any] = {
+        "params": {k: _plain(v, k) for k, v in model.get_params(deep=False).items() if k not in _LOCAL},
+        "classes": {"dtype": model.classes_.dtype.str, "values": model.classes_.tolist()},
+        "n_dims": model.learner_.recipe.n_dims if learned else model.descriptor_.n_dims_,
+        "input_range": None if known is None else asdict(known),
+        "scikit-learn": sklearn.__version__,
+        "notes": dict(notes),
+    }
+    if learned:
+        facts["history"] = model.history_
+        tensors = model.learner_.tensors()
+    else:
+        facts |= {"head": model.head_, "head_scores": model.head_scores_}
+        facts["readout"], tensors = pack(model.readout_)
+    write_model(folder, facts, tensors)
+
+
+def load_classifier(kind: type, folder: str | Path, device: str) -> Any:
+    """A classifier as it was saved."""
+    facts, tensors = read_model(folder)
+    try:
+        return _rebuild(kind, facts, tensors, device)
+    except KeyError as error:
+        raise ValueError(f"{str(folder)!r} is not a whole model: {error} is missing") from None
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError(f"{str(folder)!r} cannot be loaded: {error}") from None
+
+
+def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device: str) -> Any:
+    # Where to write is for the user to say, never for a file.
+    names = set(inspect.signature(kind).parameters) - {*_LOCAL}
+    unknown = set(facts["params"]) - names
+    if unknown:
+        raise ValueError(f"this library does not know the parameter {sorted(unknown)[0]!r}")
+    params = {k: _unplain(v) for k, v in facts["params"].items()}
+    check_choice(params["variant"], "variant", (*VARIANT_BLOCKS, *LEARNED))
+    model = kind(**params, **({"device": device} if params["variant"] in LEARNED else {}))
+    classes = np.array(facts["classes"]["values"], dtype=np.dtype(facts["classes"]["dtype"]))
+    if classes.dtype.kind not in "biufU" or classes.ndim != 1 or len(classes) < 2:
+        raise ValueError("its classes are not a list of labels")
+    if not np.array_equal(np.unique(classes), classes):
+        raise ValueError("its classes are not in order, or not distinct")
+    # Every scale and dimension has numbers of its own: more than there are numbers is a wrong claim.
+    held = sum(array.size for array in tensors.values())
+    for name, value in (("n_scales", params["n_scales"]), ("n_dims", facts["n_dims"])):
+        if check_count(value, name, 1) > held:
+            raise ValueError(f"{name}={value!r} does not fit its {held} numbers")
+    if not isinstance(facts["notes"], dict):
+        raise ValueError("its notes are not an object")
+    if facts["input_range"] is not None:
+        model.input_range_ = InputRange(
+            **{k: (float(a), float(b)) for k, (a, b) in facts["input_range"].items()}
+        )
+    if model.variant in LEARNED:
+        model.learner_ = new_learner(model, point_recipe(model, facts["n_dims"]), len(classes))
+        model.learner_.load(tensors)
+        model.history_ = model.learner_.history = facts["history"]
+    else:
+        model.descriptor_ = model._descriptor()
+        model.descriptor_.n_dims_ = int(facts["n_dims"])
+        model.head_ = check_choice(facts["head"], "head", ("mlp", "lda", "svm"))
+        model.head_scores_ = facts["head_scores"]
+        width = model.descriptor_.layout().width
+        # Where noise ends matters to the fit alone; what it silenced is among the tensors.
+        blank = head_pipeline(model, model.head_, dense=True)
+        model.readout_ = unpack(blank, facts["readout"], tensors, classes, width)
+    model.classes_, model.notes_ = classes, facts["notes"]
+    return model
+
+
+def _plain(value: Any, name: str) -> Any:
+    """As JSON has it: a mapping becomes pairs, since its keys may be numbers."""
+    if isinstance(value, Mapping):
+        return {"pairs": [[_plain(k, name), _plain(v, name)] for k, v in value.items()]}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v, name) for v in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist(), name)
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ValueError(f"cannot save {name}={value!r}: only numbers, words, lists and dicts go into JSON")
+
+
+def _unplain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_unplain(k): _unplain(v) for k, v in value["pairs"]}
+    return [_unplain(v) for v in value] if isinstance(value, list) else value

@@ -1,0 +1,124 @@
+"""A model as a folder of two files: numbers as safetensors, everything else as JSON. Loading runs no code.
+
+The JSON holds the checksum of the numbers and one of itself, so that a file that was changed or
+belongs to another model is noticed. Checksums guard against accidents, not against a forger: who can
+write the folder can also write the checksums. What is loaded is therefore checked in shape and type too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from ... import __version__
+from ..._features.layout import SCHEMA
+
+_FORMAT, _VERSION = "heatfield-model", 1
+FACTS, TENSORS = "model.json", "model.safetensors"
+
+
+def check_place(folder: str | Path) -> Path:
+    """A path to which a model can be written, or a ValueError that says why not."""
+    target = Path(folder)
+    if not target.name or target.name == "..":
+        raise ValueError(f"cannot save to {str(folder)!r}: give the name of a new folder")
+    if target.exists() and not (target.is_dir() and {f.name for f in target.iterdir()} <= {FACTS, TENSORS}):
+        raise ValueError(f"cannot save to {str(target)!r}: it exists and is not a folder with a model only")
+    if not target.parent.is_dir():
+        raise ValueError(f"cannot save to {str(target)!r}: there is no folder {str(target.parent)!r}")
+    return target
+
+
+def write_model(folder: str | Path, facts: Mapping[str, Any], tensors: Mapping[str, NDArray]) -> None:
+    """Write the folder, whole or not at all; an older model of this name is replaced."""
+    target = check_place(folder)
+    data = save({name: np.asarray(array, order="C") for name, array in tensors.items()})
+    body = {
+        "format": _FORMAT,
+        "format_version": _VERSION,
+        "heatfield": __version__,
+        "schema": SCHEMA,
+        **facts,
+        "tensors": {name: [str(a.dtype), list(a.shape)] for name, a in sorted(tensors.items())},
+        "tensors_sha256": hashlib.sha256(data).hexdigest(),
+    }
+    body["checksum"] = _checksum(body)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    old = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
+    try:
+        part.mkdir()
+        for name, content in ((TENSORS, data), (FACTS, (json.dumps(body, indent=1) + "\n").encode())):
+            with open(part / name, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        if target.exists():
+            target.rename(old)
+        part.rename(target)
+    finally:
+        if old.exists() and not target.exists():  # the new one did not come: the older stays
+            old.rename(target)
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def read_model(folder: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """Facts and tensors of a folder, or a ValueError that says what is wrong with it."""
+    target = Path(folder)
+    if not target.is_dir():
+        raise ValueError(
+            f"there is no model at {str(target)!r}: a folder with {FACTS} and {TENSORS} is expected"
+        )
+    for name in (FACTS, TENSORS):
+        if not (target / name).is_file():
+            raise ValueError(f"{str(target)!r} is not a whole model: it has no {name}")
+    try:
+        facts = json.loads((target / FACTS).read_text("utf-8"))
+        if not isinstance(facts, dict):
+            raise ValueError("it is not an object")
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{str(target / FACTS)!r} is not readable: {error}") from None
+    if facts.get("format") != _FORMAT:
+        raise ValueError(f"{str(target / FACTS)!r} is not the description of a model of this library")
+    if facts.get("format_version") != _VERSION:
+        raise ValueError(
+            f"{str(target)!r} has the format version {facts.get('format_version')!r}, "
+            f"this library (heatfield {__version__}) reads version {_VERSION}"
+        )
+    if facts.get("checksum") != _checksum(facts):
+        raise ValueError(f"{str(target / FACTS)!r} was changed after it was saved: its checksum does not fit")
+    if facts.get("schema") != SCHEMA:
+        raise ValueError(
+            f"{str(target)!r} was trained on features of schema {facts.get('schema')!r}, "
+            f"this library computes schema {SCHEMA}; train it again"
+        )
+    data = (target / TENSORS).read_bytes()
+    if hashlib.sha256(data).hexdigest() != facts.get("tensors_sha256"):
+        raise ValueError(
+            f"{str(target / TENSORS)!r} was changed, or belongs to another model: its checksum does not fit"
+        )
+    try:
+        tensors = load(data)
+    except (SafetensorError, KeyError, TypeError, AttributeError) as error:  # or of a type numpy has not
+        raise ValueError(f"{str(target / TENSORS)!r} is not readable: {error}") from None
+    found = {name: [str(a.dtype), list(a.shape)] for name, a in sorted(tensors.items())}
+    if found != facts.get("tensors"):
+        raise ValueError(f"{str(target / TENSORS)!r} does not hold the tensors that {FACTS} lists")
+    return facts, tensors
+
+
+def _checksum(facts: Mapping[str, Any]) -> str:
+    """Of the JSON with its keys in order, without the checksum itself."""
+    rest = {key: value for key, value in facts.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()

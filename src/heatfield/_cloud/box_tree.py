@@ -1,0 +1,169 @@
+"""A tree of boxes over the blocks of an arranged cloud, and the walks through it.
+
+The kd order halves the blocks again and again, so the tree is already there: a node is a
+run of blocks, its left child the first half (rounded up), its right child the rest. The
+nodes stand in pre-order: the left child of node i is i + 1, the right one
+i + 2 * (blocks of the left child). Nothing but the boxes has to be kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._base.compile import compiled
+from .arrange import BLOCK
+
+# Deeper than any tree: the number of blocks halves at every level.
+DEPTH = 64
+
+
+@compiled()
+def grow(boxes: Any) -> tuple[Any, Any, Any]:
+    """The tree over block boxes (2, n, blocks).
+
+    Returns ``nodes`` (count, 2, n), the corners of each node; ``begin`` and ``size``, the
+    first block of each node and how many it has.
+    """
+    n, blocks = boxes.shape[1], boxes.shape[2]
+    count = max(0, 2 * blocks - 1)
+    nodes = np.empty((count, 2, n))
+    begin = np.empty(count, np.int64)
+    size = np.empty(count, np.int64)
+    if count == 0:
+        return nodes, begin, size
+    begin[0], size[0] = 0, blocks
+    for i in range(count):  # parents come before their children
+        if size[i] > 1:
+            left = (size[i] + 1) // 2
+            begin[i + 1], size[i + 1] = begin[i], left
+            begin[i + 2 * left], size[i + 2 * left] = begin[i] + left, size[i] - left
+    for i in range(count - 1, -1, -1):  # and boxes grow from the leaves up
+        if size[i] == 1:
+            for k in range(n):
+                nodes[i, 0, k] = boxes[0, k, begin[i]]
+                nodes[i, 1, k] = boxes[1, k, begin[i]]
+        else:
+            left, right = i + 1, i + 2 * ((size[i] + 1) // 2)
+            for k in range(n):
+                nodes[i, 0, k] = min(nodes[left, 0, k], nodes[right, 0, k])
+                nodes[i, 1, k] = max(nodes[left, 1, k], nodes[right, 1, k])
+    return nodes, begin, size
+
+
+@compiled()
+def gap(low: Any, high: Any, node: Any) -> float:
+    """Smallest squared distance between the box (low, high) and a node's box."""
+    total = 0.0
+    for k in range(low.shape[0]):
+        step = max(0.0, max(node[0, k] - high[k], low[k] - node[1, k]))
+        total += step * step
+    return total
+
+
+@compiled()
+def reach(low: Any, high: Any, node: Any) -> float:
+    """Largest squared distance between the box (low, high) and a node's box."""
+    total = 0.0
+    for k in range(low.shape[0]):
+        step = max(high[k] - node[0, k], node[1, k] - low[k])
+        total += step * step
+    return total
+
+
+@compiled()
+def points_in(begin: int, size: int, m: int) -> int:
+    """How many points a run of blocks holds; only the very last block may be short."""
+    return min(m, (begin + size) * BLOCK) - begin * BLOCK
+
+
+@compiled()
+def blocks_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: float, found: Any) -> int:
+    """Write the blocks whose box is within ``cut`` (squared) of the box (low, high); return how many."""
+    stack = np.empty(DEPTH, np.int64)
+    stack[0] = 0
+    top = 1 if nodes.shape[0] else 0
+    count = 0
+    while top:
+        top -= 1
+        i = stack[top]
+        if gap(low, high, nodes[i]) > cut:
+            continue
+        if size[i] == 1 or reach(low, high, nodes[i]) <= cut:
+            for b in range(begin[i], begin[i] + size[i]):
+                found[count] = b
+                count += 1
+            continue
+        # The left child is taken first, so the blocks come out in order.
+        stack[top] = i + 2 * ((size[i] + 1) // 2)
+        stack[top + 1] = i + 1
+        top += 2
+    return count
+
+
+@compiled()
+def estimate_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: float, m: int) -> int:
+    """About how many points lie within ``cut`` (squared) of the box (low, high).
+
+    A node whose diagonal is below 0.7 of the distance counts wholly or not at all, so
+    that the time does not grow with the number of points.
+    """
+    stack = np.empty(DEPTH, np.int64)
+    stack[0] = 0
+    top = 1 if nodes.shape[0] else 0
+    count = 0
+    while top:
+        top -= 1
+        i = stack[top]
+        if gap(low, high, nodes[i]) > cut:
+            continue
+        if size[i] == 1 or reach(low, high, nodes[i]) <= cut:
+            count += points_in(begin[i], size[i], m)
+            continue
+        diagonal = apart = 0.0
+        for k in range(low.shape[0]):
+            diagonal += (nodes[i, 1, k] - nodes[i, 0, k]) ** 2
+            middle = 0.5 * (nodes[i, 0, k] + nodes[i, 1, k])
+            apart += max(0.0, max(middle - high[k], low[k] - middle)) ** 2
+        if diagonal <= 0.5 * cut:
+            if apart <= cut:
+                count += points_in(begin[i], size[i], m)
+            continue
+        stack[top] = i + 2 * ((size[i] + 1) // 2)
+        stack[top + 1] = i + 1
+        top += 2
+    return count
+
+
+@compiled()
+def nearest_source(targets: Any, sources: Any, nodes: Any, begin: Any, size: Any) -> Any:
+    """Squared distance of each target (n, q) to the nearest source."""
+    n, q = targets.shape
+    m = sources.shape[1]
+    out = np.full(q, np.inf)
+    stack = np.empty(DEPTH, np.int64)
+    at = np.empty(n)
+    for i in range(q):
+        for k in range(n):
+            at[k] = targets[k, i]
+        stack[0] = 0
+        top = 1 if nodes.shape[0] else 0
+        while top:
+            top -= 1
+            b = stack[top]
+            if gap(at, at, nodes[b]) >= out[i]:
+                continue
+            if size[b] == 1:
+                for j in range(begin[b] * BLOCK, min(m, (begin[b] + 1) * BLOCK)):
+                    square = 0.0
+                    for k in range(n):
+                        square += (sources[k, j] - at[k]) ** 2
+                    out[i] = min(out[i], square)
+                continue
+            left, right = b + 1, b + 2 * ((size[b] + 1) // 2)
+            if gap(at, at, nodes[left]) <= gap(at, at, nodes[right]):
+                left, right = right, left
+            stack[top], stack[top + 1] = left, right  # the nearer one is taken first
+            top += 2
+    return out

@@ -1,0 +1,1 @@
+"""From signatures to numbers for learning."""

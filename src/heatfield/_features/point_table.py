@@ -1,0 +1,217 @@
+"""The features of many clouds in one table: computed once, kept on disk if asked, packed for training."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import warnings
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.check import Array, HeatFieldWarning, thread_count
+from .._base.threads import run_pieces
+from .._sums.dense import one_blas_thread
+from .layout import SCHEMA
+from .point_features import PointRecipe, features_of
+
+# Pairs that one piece of work holds: about a tenth of a second.
+_PIECE = 4e6
+# Clouds whose mean and spread set the unit in which single precision stores the features.
+_PILOT = 64
+
+
+@dataclass(frozen=True)
+class PointTable:
+    """Features of N clouds: the points of all, one cloud after the other.
+
+    A feature x is stored as (x - shift) / unit in single precision. Shift and unit are about the mean
+    and spread of x, so that the digits that tell points apart are kept, however large x itself is.
+
+    Attributes
+    ----------
+    rows : (P, F) float32
+    starts : (N + 1,) int64
+        Where each cloud begins.
+    whole : (N, W) float64
+        Features of the clouds as wholes, as they are.
+    coordinates : (P, n) float32
+        The points, each cloud centred and scaled to the unit ball.
+    shift, unit : (F,)
+    recipe : PointRecipe
+    """
+
+    rows: NDArray[np.float32]
+    starts: NDArray[np.int64]
+    whole: Array
+    coordinates: NDArray[np.float32]
+    shift: Array
+    unit: Array
+    recipe: PointRecipe
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Points in each cloud."""
+        return np.diff(self.starts)
+
+    def take(self, clouds: NDArray) -> PointTable:
+        """A table of some of the clouds, by index or as a mask."""
+        chosen = np.flatnonzero(clouds) if np.asarray(clouds).dtype == bool else np.asarray(clouds)
+        at, starts = packed(self.starts, chosen)
+        return PointTable(
+            self.rows[at],
+            starts,
+            self.whole[chosen],
+            self.coordinates[at],
+            self.shift,
+            self.unit,
+            self.recipe,
+        )
+
+    def with_blocks(self, blocks: Iterable[str]) -> PointTable:
+        """A table of some of the blocks, as if only these had been asked for."""
+        recipe = replace(self.recipe, blocks=tuple(b for b in self.recipe.blocks if b in set(blocks)))
+        missing = set(blocks) - set(recipe.blocks)
+        if missing:
+            raise ValueError(f"the table has no block {', '.join(map(repr, sorted(missing)))}")
+        at = [self.recipe.point_names.index(name) for name in recipe.point_names]
+        whole = [self.recipe.whole_names.index(name) for name in recipe.whole_names]
+        return PointTable(
+            self.rows[:, at],
+            self.starts,
+            self.whole[:, whole],
+            self.coordinates,
+            self.shift[at],
+            self.unit[at],
+            recipe,
+        )
+
+
+def packed(starts: NDArray[np.int64], clouds: NDArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of some clouds, one cloud after the other, and where each begins among them."""
+    sizes = np.diff(starts)[clouds]
+    new = np.concatenate([[0], np.cumsum(sizes)])
+    return np.arange(new[-1]) + np.repeat(starts[clouds] - new[:-1], sizes), new
+
+
+def point_table(
+    clouds: Sequence[Array],
+    recipe: PointRecipe,
+    *,
+    unit: tuple[Array, Array] | None = None,
+    n_jobs: int | None = 1,
+    cache: str | Path | None = None,
+) -> PointTable:
+    """Features of checked clouds; with ``cache``, a folder, taken from there if they were computed before.
+
+    ``unit`` gives shift and unit; otherwise a sample of the clouds does.
+    """
+    place = None
+    if cache is not None:
+        Path(cache).mkdir(parents=True, exist_ok=True)
+        place = Path(cache) / f"points-{_key(clouds, recipe, unit)}.npz"
+        found = _load(place, recipe)
+        if found is not None:
+            return found
+    sizes = np.array([max(1, len(cloud)) for cloud in clouds])
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    width = len(recipe.point_names)
+    rows = np.empty((starts[-1], width), np.float32)
+    whole = np.empty((len(clouds), len(recipe.whole_names)))
+    coordinates = np.zeros((starts[-1], recipe.n_dims), np.float32)
+    if unit is None:
+        pilots = np.linspace(0, len(clouds) - 1, min(_PILOT, len(clouds))).astype(int)
+        unit = _pilot([features_of(clouds[i], recipe)[0] for i in dict.fromkeys(pilots.tolist())])
+    shift, scale = unit
+
+    def work(first: int, last: int) -> None:
+        for i in range(first, last):
+            table, whole[i] = features_of(clouds[i], recipe)
+            with np.errstate(over="ignore"):  # a cloud in another unit may be out of single precision
+                rows[starts[i] : starts[i + 1]] = (table - shift) / scale
+            if len(clouds[i]):
+                coordinates[starts[i] : starts[i + 1]] = unit_ball(clouds[i])
+
+    with one_blas_thread(recipe.n_dims):
+        run_pieces(work, _even_pieces(sizes), thread_count(n_jobs), progress="clouds")
+    made = PointTable(rows, starts, whole, coordinates, shift, scale, recipe)
+    empty = np.flatnonzero(np.isnan(rows[starts[:-1]]).all(axis=1))
+    if empty.size:
+        shown = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
+        warnings.warn(
+            f"{empty.size} of {len(clouds)} clouds have fewer than two distinct points, "
+            f"so nothing is known of them: clouds {shown}",
+            HeatFieldWarning,
+            stacklevel=4,
+        )
+    if place is not None:
+        _store(place, made)
+    return made
+
+
+def unit_ball(points: Array) -> Array:
+    """Centred, and scaled so that the farthest point has length 1."""
+    centred = points - points.mean(axis=0)
+    radius = np.sqrt((centred**2).sum(axis=1).max())
+    return centred / radius if radius > 0.0 else centred
+
+
+def _pilot(tables: Sequence[Array]) -> tuple[Array, Array]:
+    values = np.concatenate(tables)
+    finite = values[np.isfinite(values).all(axis=1)]
+    if len(finite) == 0:
+        return np.zeros(values.shape[1]), np.ones(values.shape[1])
+    spread = finite.std(axis=0)
+    return finite.mean(axis=0), np.where(spread > 0.0, spread, 1.0)
+
+
+def _even_pieces(sizes: NDArray) -> list[tuple[int, int]]:
+    """Runs of clouds of about equal work."""
+    piece = np.floor(np.cumsum(sizes.astype(float) ** 2) / _PIECE)
+    edges = np.flatnonzero(np.diff(piece)) + 1
+    return list(zip([0, *edges], [*edges, len(sizes)], strict=True))
+
+
+def _key(clouds: Sequence[Array], recipe: PointRecipe, unit: tuple[Array, Array] | None) -> str:
+    """A hash of all that the table depends on."""
+    digest = hashlib.sha256(json.dumps([SCHEMA, asdict(recipe)], sort_keys=True).encode())
+    for part in unit or ():
+        digest.update(part.tobytes())
+    for cloud in clouds:
+        digest.update(repr(cloud.shape).encode())
+        digest.update(np.ascontiguousarray(cloud).tobytes())
+    return digest.hexdigest()[:32]
+
+
+_ARRAYS = ("rows", "starts", "whole", "coordinates", "shift", "unit")
+
+
+def _store(place: Path, table: PointTable) -> None:
+    """Uncompressed, straight to disk, under its name only when it is whole."""
+    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+    try:
+        with open(part, "wb") as file:
+            np.savez(file, **{name: getattr(table, name) for name in _ARRAYS})
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, place)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _load(place: Path, recipe: PointRecipe) -> PointTable | None:
+    """A stored table; None where there is none, or where it cannot be read: then it is computed again."""
+    try:
+        with open(place, "rb") as file, np.load(file, allow_pickle=False) as data:
+            return PointTable(**{name: data[name] for name in _ARRAYS}, recipe=recipe)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None

@@ -1,0 +1,110 @@
+"""From values at every point to a few numbers for the cloud."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._base.compile import SUMS, compiled
+from .._base.select import percentile
+
+STATISTICS = ("mean", "std", "p10", "p50", "p90")
+
+# A channel whose spread over the points is below this, in its natural unit, has no
+# correlation with anything: what is left of it is rounding, not geometry.
+FLAT = 1e-6
+
+
+@compiled()
+def mean_and_std(values: Any) -> tuple[float, float]:
+    """Mean and standard deviation (divided by m), in two passes.
+
+    Deviations are taken in units of the largest value: a density can be 1e200, its square not.
+    """
+    m = values.shape[0]
+    total = 0.0
+    unit = 0.0
+    for i in range(m):
+        total += values[i]
+        unit = max(unit, abs(values[i]))
+    mean = total / m
+    if not unit > 0.0:
+        return mean, unit
+    total = 0.0
+    for i in range(m):
+        total += ((values[i] - mean) / unit) ** 2
+    return mean, unit * np.sqrt(total / m)
+
+
+@compiled()
+def pool(values: Any, scratch: Any) -> tuple[float, float, float, float, float]:
+    """Mean, standard deviation, and the 10th, 50th and 90th percentile (linear).
+
+    Each percentile is looked for only where the one before has left it.
+    """
+    mean, std = mean_and_std(values)
+    scratch[:] = values
+    m = scratch.shape[0]
+    p50, rank = percentile(scratch, 0, m, 0.5)
+    p90, _ = percentile(scratch, rank, m, 0.9)
+    p10, _ = percentile(scratch, 0, min(m, rank + 2), 0.1)
+    return mean, std, p10, p50, p90
+
+
+@compiled()
+def pool_channels(channels: Any, out: Any) -> None:
+    """`pool` channels (C, T, m) into ``out``: channel by channel, statistic by statistic, scale by scale."""
+    count, steps, m = channels.shape
+    scratch = np.empty(m)
+    for c in range(count):
+        for a in range(steps):
+            statistics = pool(channels[c, a], scratch)
+            for s in range(5):
+                out[(5 * c + s) * steps + a] = statistics[s]
+
+
+@compiled()
+def standardise(channels: Any, flat: float = FLAT) -> Any:
+    """Rows of channels (C, T, m) with mean 0 and length 1; NaN where a row varies less than ``flat``."""
+    count, steps, m = channels.shape
+    out = np.empty((count, steps, m))
+    for c in range(count):
+        for a in range(steps):
+            mean, std = mean_and_std(channels[c, a])
+            factor = 1.0 / (std * np.sqrt(m)) if std > flat else np.nan
+            for i in range(m):
+                out[c, a, i] = (channels[c, a, i] - mean) * factor
+    return out
+
+
+@compiled(SUMS)
+def _dot(x: Any, y: Any) -> float:
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return total
+
+
+@compiled()
+def correlations(channels: Any, out: Any) -> None:
+    """Correlation over the points of every pair of standardised channels (C, T, m), scale by scale."""
+    count, steps = channels.shape[0], channels.shape[1]
+    place = 0
+    for p in range(count):
+        for q in range(p + 1, count):
+            for a in range(steps):
+                out[place] = _dot(channels[p, a], channels[q, a])
+                place += 1
+
+
+@compiled()
+def couplings(channels: Any, out: Any) -> None:
+    """Correlation of each standardised channel with itself one and two scales further."""
+    count, steps = channels.shape[0], channels.shape[1]
+    place = 0
+    for p in range(count):
+        for step in (1, 2):
+            for a in range(steps - step):
+                out[place] = _dot(channels[p, a], channels[p, a + step])
+                place += 1

@@ -1,0 +1,1 @@
+"""The heat field anywhere in space."""

@@ -1,0 +1,149 @@
+"""The sums of `sums` with the sources found through the tree: for far places on large clouds.
+
+The same references and the same arithmetic, so far away nothing underflows or cancels; only the
+searches for the strongest source and for the blocks that count do not look at every block.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._base.compile import compiled
+from .._base.exp2 import LOG2_E
+from .._cloud.arrange import BLOCK
+from .._cloud.box_tree import DEPTH
+from .._sums.dense_kernels import FIRST, WEIGHT, column_count
+from .._sums.pair_kernels import TILE
+from .sums import SEARCHES, read_sums, sum_runs
+
+
+@compiled()
+def heaviest_in_nodes(heaviest: Any, begin: Any, size: Any) -> Any:
+    """The largest logarithm of a weight in each node, from that of each block."""
+    out = np.empty(begin.shape[0])
+    for i in range(begin.shape[0] - 1, -1, -1):
+        if size[i] == 1:
+            out[i] = heaviest[begin[i]]
+        else:
+            out[i] = max(out[i + 1], out[i + 2 * ((size[i] + 1) // 2)])
+    return out
+
+
+@compiled()
+def _node_excess(node: Any, place: Any, centre: Any, h: Any) -> float:
+    """The smallest excess that a source in a node can have."""
+    total = 0.0
+    for k in range(place.shape[0]):
+        step = min(max(place[k], node[0, k]), node[1, k]) - centre[k]
+        total += step * (step - 2.0 * h[k])
+    return total
+
+
+@compiled()
+def _strongest(
+    sources: Any, logs: Any, nodes: Any, begin: Any, size: Any, heaviest: Any,
+    place: Any, centre: Any, h: Any, rate: float, stack: Any,
+) -> int:  # fmt: skip
+    """The source of largest exponent."""
+    n, m = sources.shape
+    found, best = -1, -np.inf
+    stack[0] = 0
+    top = 1
+    while top:
+        top -= 1
+        i = stack[top]
+        if heaviest[i] + rate * _node_excess(nodes[i], place, centre, h) <= best:
+            continue
+        if size[i] == 1:
+            for j in range(begin[i] * BLOCK, min(m, (begin[i] + 1) * BLOCK)):
+                more = 0.0
+                for k in range(n):
+                    step = sources[k, j] - centre[k]
+                    more += step * (step - 2.0 * h[k])
+                if logs[j] + rate * more > best:
+                    found, best = j, logs[j] + rate * more
+            continue
+        left, right = i + 1, i + 2 * ((size[i] + 1) // 2)
+        if heaviest[left] + rate * _node_excess(nodes[left], place, centre, h) > heaviest[
+            right
+        ] + rate * _node_excess(nodes[right], place, centre, h):
+            left, right = right, left
+        stack[top], stack[top + 1] = left, right  # the more promising one is taken first
+        top += 2
+    return found
+
+
+@compiled()
+def _find_runs(
+    m: int, nodes: Any, begin: Any, size: Any, heaviest: Any, place: Any, centre: Any, h: Any,
+    rate: float, floor: float, stack: Any, begins: Any, ends: Any,
+) -> int:  # fmt: skip
+    """The blocks that can hold an exponent of at least ``floor``, as runs of columns in order."""
+    runs = 0
+    stack[0] = 0
+    top = 1
+    while top:
+        top -= 1
+        i = stack[top]
+        if heaviest[i] + rate * _node_excess(nodes[i], place, centre, h) < floor:
+            continue
+        if size[i] > 1:
+            stack[top], stack[top + 1] = i + 2 * ((size[i] + 1) // 2), i + 1
+            top += 2
+            continue
+        first, last = begin[i] * BLOCK, min(m, (begin[i] + 1) * BLOCK)
+        if runs > 0 and ends[runs - 1] == first:
+            ends[runs - 1] = last
+        else:
+            begins[runs], ends[runs] = first, last
+            runs += 1
+    return runs
+
+
+@compiled()
+def field_sums_by_tree(
+    sources: Any, logs: Any, nodes: Any, begin: Any, size: Any, heaviest: Any, t: float,
+    places: Any, first: int, last: int, digits: float, moments: bool, out: Any,
+) -> None:  # fmt: skip
+    """Fill ``out[first:last]``, (q, `field_columns`), at one time; arguments as of `field_sums`.
+
+    ``heaviest`` belongs to the nodes; ``digits`` is log(1 / error).
+    """
+    n, m = sources.shape
+    blocks = (m + BLOCK - 1) // BLOCK
+    tile = np.empty((n + 4, TILE + 24))
+    sums = np.empty(column_count(n, moments))
+    begins, ends = np.empty(blocks, np.int64), np.empty(blocks, np.int64)
+    stack = np.empty(2 * DEPTH, np.int64)
+    centre, h, offset = np.empty(n), np.empty(n), np.empty(n)
+    rate = -LOG2_E / (8.0 * t)
+    # What is left out must be small beside the strongest source, for the moments also when it is
+    # multiplied by r**2 / 2t. Normalised, no r**2 exceeds 4n.
+    spread = digits + math.log(m) + (math.log1p(2.0 * n / t) if moments else 0.0)
+    for i in range(first, last):
+        place = places[i]
+        centre[:] = place
+        h[:] = 0.0
+        star = -1
+        for _ in range(SEARCHES):
+            found = _strongest(sources, logs, nodes, begin, size, heaviest, place, centre, h, rate, stack)
+            if found == star:
+                break
+            star = found
+            for k in range(n):
+                centre[k] = sources[k, star]
+                h[k] = place[k] - centre[k]
+        floor = logs[star] - 0.5 * LOG2_E * spread
+        runs = _find_runs(m, nodes, begin, size, heaviest, place, centre, h, rate, floor, stack, begins, ends)
+        offset[:] = 0.0
+        for _ in range(2):
+            sum_runs(
+                sums, tile, sources, logs, begins, ends, runs, centre, h, offset, rate, logs[star], moments
+            )
+            if read_sums(out[i], sums, h, offset, t, logs[star], moments):
+                break
+            for k in range(n):
+                offset[k] += sums[FIRST + k] / sums[WEIGHT]

@@ -1,0 +1,137 @@
+"""The heat field at many places of many sources, to a tolerance.
+
+Places take the sums of `_sums.off_data`: neighbours or transforms, whichever is cheaper. Far from the
+data, where sums would underflow, and where no tolerance is sharp enough, every place has a reference of
+its own (`by_tree`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from .._base.check import Array
+from .._base.threads import pieces, run_pieces
+from .._cloud.arrange import bounding_boxes, kd_order
+from .._cloud.box_tree import nearest_source
+from .._sums.costs import costs
+from .._sums.dense_kernels import FIRST, WEIGHT
+from .._sums.off_data import largest_sum, place_sums
+from .._sums.one_scale import Places, Wish
+from .by_tree import field_sums_by_tree, heaviest_in_nodes
+from .sums import field_columns
+
+# Places that one thread looks at in one go.
+_PIECE = 2048
+# Places times sources from which the fast path pays.
+MANY = 1e8
+
+
+@dataclass(frozen=True)
+class FastField:
+    """The sources of a heat field as the fast path wants them."""
+
+    places: Places
+    logs: Array  # half the base-two logarithm of each weight, relative to the largest
+    heaviest: Array  # its largest value in each node
+    weights: Array | None  # relative to the largest; None where all are equal
+    uneven: float  # mean weight over the smallest
+    largest: dict[float, float]  # about the largest sum, by time
+
+    @classmethod
+    def of(cls, sources: Array, boxes: Array, logs: Array, heaviest: Array) -> FastField:
+        """From the arrays that `HeatField` keeps."""
+        places = Places.of(sources, boxes)
+        weights = None if (logs == 0.0).all() else np.exp2(2.0 * logs)
+        uneven = 1.0 if weights is None else float(weights.mean() / max(weights.min(), 1e-300))
+        return cls(places, logs, heaviest_in_nodes(heaviest, *places.tree[1:]), weights, uneven, {})
+
+    def sums(self, places: Array, times: Array, moments: bool, tol: float, n_threads: int) -> Array:
+        """The rows of `field_sums` (q, T, columns) at places (q, n), all in normalised units."""
+        q, n = places.shape
+        out = np.empty((q, times.size, field_columns(n, moments)))
+        if q == 0:
+            return out
+        order = kd_order(places)
+        points = np.ascontiguousarray(places[order].T)
+        targets = Places.of(points, bounding_boxes(points))
+        offsets = self._offsets(points, n_threads)
+        wish = Wish(
+            tol, moments, False, False, np.dtype(np.float64), n_threads, costs(measure=q * len(order) > MANY)
+        )
+        # disable=None: no bar where standard error is not a terminal.
+        with tqdm(
+            total=q * times.size, unit=" places", unit_scale=True, delay=2, disable=None, leave=False
+        ) as bar:
+            for a, t in enumerate(times):
+                out[order, a] = self._rows(targets, offsets, float(t), wish, bar)
+        return out
+
+    def _rows(self, targets: Places, offsets: Array, t: float, wish: Wish, bar: tqdm) -> Array:
+        """The rows at one time, in the order of the targets."""
+        n, q = targets.points.shape
+        moments = wish.spectrum
+        out = np.empty((q, field_columns(n, moments)))
+
+        def largest() -> float:
+            if t not in self.largest:
+                self.largest[t] = largest_sum(self.places, t, wish, self.weights)
+            return self.largest[t]
+
+        sums, good, _ = place_sums(
+            targets, self.places, t, wish, offsets, largest,
+            moments=moments, weights=self.weights, uneven=self.uneven, advance=bar.update,
+        )  # fmt: skip
+        out[good] = _read(sums[good], n, moments)
+        out[~good] = self._far(np.ascontiguousarray(targets.points[:, ~good].T), t, wish, bar)
+        return out
+
+    def _offsets(self, targets: Array, n_threads: int) -> Array:
+        """Squared distance of each target to the nearest source."""
+        out = np.empty(targets.shape[1])
+
+        def work(first: int, last: int) -> None:
+            some = np.ascontiguousarray(targets[:, first:last])
+            out[first:last] = nearest_source(some, self.places.points, *self.places.tree)
+
+        run_pieces(work, pieces(out.size, _PIECE), n_threads)
+        return out
+
+    def _far(self, places: Array, t: float, wish: Wish, bar: tqdm) -> Array:
+        """Far places, each with the strongest source as its reference."""
+        moments = wish.spectrum
+        out = np.empty((places.shape[0], field_columns(places.shape[1], moments)))
+        digits = math.log(1.0 / wish.tol) + 2.0
+
+        def work(first: int, last: int) -> None:
+            field_sums_by_tree(
+                self.places.points, self.logs, *self.places.tree, self.heaviest, t,
+                places, first, last, digits, moments, out,
+            )  # fmt: skip
+            bar.update(last - first)
+
+        run_pieces(work, pieces(places.shape[0], _PIECE // 16), wish.n_threads)
+        return out
+
+
+def dimension_of(rows: Array, n: int, t: Any) -> Array:
+    """<|r|**2> / 2t = (|<r>|**2 + trace of the covariance) / 2t, of which no term is negative."""
+    diagonal = 1 + n + np.flatnonzero(np.equal(*np.triu_indices(n)))
+    return ((rows[..., 1 : 1 + n] ** 2).sum(axis=-1) + rows[..., diagonal].sum(axis=-1)) / (2.0 * t)
+
+
+def _read(sums: Array, n: int, moments: bool) -> Array:
+    """From a table of sums to log sum, mean of x_j - y and upper triangle of the covariance."""
+    weight = sums[:, WEIGHT]
+    out = np.empty((weight.size, field_columns(n, moments)))
+    out[:, 0] = np.log(weight)
+    if moments:
+        mean = sums[:, FIRST : FIRST + n] / weight[:, None]
+        out[:, 1 : 1 + n] = mean
+        rows, columns = np.triu_indices(n)
+        out[:, 1 + n :] = sums[:, FIRST + n :] / weight[:, None] - mean[:, rows] * mean[:, columns]
+    return out

@@ -1,0 +1,1 @@
+"""From sums to geometry: scales, the paper's equations, signatures."""

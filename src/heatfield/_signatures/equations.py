@@ -1,0 +1,140 @@
+"""The paper's equations, in its order: from sums over pairs to geometry.
+
+``sums`` (m, T, columns) is the table that the moments pass left for each point x_i and
+time t (see `_sums.dense_kernels`): W = sum w, the sums of w D**2, w D**4, w r and w r r' with the
+weight w = exp(-D**2 / 4t), and those of g = exp(-D**2 / 8t).
+``scales`` is (1, T), or (m, T) where every point has times of its own; ``unit_scales`` is
+the same in the unit of length in which the sums were taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._base.check import Array
+from .._base.compile import compiled
+from .._sums.dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
+from .eigenvalues import eigenvalues
+
+# --- global signatures -------------------------------------------------------------
+
+
+def energy(sums: Array, scales: Array, n: int) -> Array:
+    """E2(t) = (8 pi t)**(-n/2) sum_ij exp(-D**2 / 8t)."""
+    return (8.0 * np.pi * scales[0]) ** (-n / 2) * sums[:, :, HALF_WEIGHT].sum(axis=0)
+
+
+def response(sums: Array, unit_scales: Array, n: int) -> Array:
+    """C2(t) = -t d/dt log E2 = n/2 - sum_ij (D**2 / 8t) g / sum_ij g."""
+    mean_square = sums[:, :, HALF_SQUARE].sum(axis=0) / sums[:, :, HALF_WEIGHT].sum(axis=0)
+    return n / 2 - mean_square / (8.0 * unit_scales[0])
+
+
+def roughness(energies: Array, responses: Array, scales: Array) -> Array:
+    """The Dirichlet energy -1/2 dE2/dt = C2 E2 / 2t."""
+    return responses * energies / (2.0 * scales[0])
+
+
+def relative_roughness(energies: Array, dirichlet: Array) -> Array:
+    """Dirichlet energy over E2. The paper's guard epsilon is 0 here: E2 is positive for every cloud."""
+    return dirichlet / energies
+
+
+# --- local signatures --------------------------------------------------------------
+
+
+def density(sums: Array, scales: Array, n: int) -> Array:
+    """u(x_i, t) = (4 pi t)**(-n/2) W_i."""
+    return (4.0 * np.pi * scales) ** (-n / 2) * sums[:, :, WEIGHT]
+
+
+def dimension(sums: Array, unit_scales: Array) -> Array:
+    """d_heat(x_i, t) = n + 2t d/dt log u = sum_j D**2 w / (2 t W_i)."""
+    return sums[:, :, SQUARE] / (2.0 * unit_scales * sums[:, :, WEIGHT])
+
+
+def spectrum(sums: Array, unit_scales: Array, n: int) -> Array:
+    """2t times the eigenvalues of the log-Hessian Q_i, largest first, (m, T, n)."""
+    m, steps = sums.shape[:2]
+    return eigenvalues(_scaled_covariance(sums, unit_scales, n), n).reshape(m, steps, n) - 1.0
+
+
+def gradient_length(sums: Array, unit_scales: Array, n: int) -> Array:
+    """sqrt(2t) |grad log u|, (m, T): how far to one side, in units of the kernel, the neighbours lie.
+
+    From the sums of w r themselves, not from d - n - sum of the spectrum, which equals
+    its square but has lost half of the digits where it is small.
+    """
+    length = np.sqrt((sums[:, :, FIRST : FIRST + n] ** 2).sum(axis=2) / (2.0 * unit_scales))
+    return length / sums[:, :, WEIGHT]
+
+
+@compiled()
+def _scaled_covariance(sums: Any, unit_scales: Any, n: int) -> Any:
+    """Upper triangles of 2t Q + I = C / 2t, with C = sum w r r' / W - rbar rbar' the weighted covariance."""
+    m, steps = sums.shape[0], sums.shape[1]
+    out = np.empty((m * steps, n * (n + 1) // 2))
+    for i in range(m):
+        row = i if unit_scales.shape[0] > 1 else 0
+        for a in range(steps):
+            mass = 1.0 / sums[i, a, WEIGHT]
+            per_time = 1.0 / (2.0 * unit_scales[row, a])
+            c = 0
+            for k in range(n):
+                mean_k = sums[i, a, FIRST + k] * mass
+                for l in range(k, n):
+                    covariance = sums[i, a, FIRST + n + c] * mass - mean_k * (sums[i, a, FIRST + l] * mass)
+                    out[i * steps + a, c] = covariance * per_time
+                    c += 1
+    return out
+
+
+def transition_by_difference(dimensions: Array, scales: Array) -> Array:
+    """tau = d(d_heat) / d(log t): second-order differences across the scales, one-sided at both ends."""
+    gaps = np.diff(np.log(scales), axis=1)
+    slopes = np.diff(dimensions, axis=1) / gaps
+    before, after = gaps[:, :-1], gaps[:, 1:]
+    inner = (before * slopes[:, 1:] + after * slopes[:, :-1]) / (before + after)
+    return np.concatenate([slopes[:, :1], inner, slopes[:, -1:]], axis=1)
+
+
+def transition_exact(sums: Array, unit_scales: Array, dimensions: Array) -> Array:
+    """tau = Var(D**2) / 8t**2 - d_heat, the variance under the weights w around x_i."""
+    mean = sums[:, :, SQUARE] / sums[:, :, WEIGHT]
+    variance = sums[:, :, FOURTH] / sums[:, :, WEIGHT] - mean**2
+    return variance / (8.0 * unit_scales**2) - dimensions
+
+
+# --- the heat dimension spectrum ---------------------------------------------------
+
+
+@compiled()
+def heat_dimension_spectrum(densities: Any, dimensions: Any, centers: Any, sigma: float) -> tuple[Any, Any]:
+    """p_geo and delta p = p_rho - p_geo, each (T, K), with memberships eta_k(d)."""
+    m, steps = dimensions.shape
+    count = centers.shape[0]
+    composition = np.zeros((steps, count))
+    weighted = np.zeros((steps, count))
+    mass = np.zeros(steps)
+    eta = np.empty(count)
+    for i in range(m):
+        for a in range(steps):
+            nearest = np.inf
+            for k in range(count):
+                eta[k] = (dimensions[i, a] - centers[k]) ** 2 / (2.0 * sigma * sigma)
+                nearest = min(nearest, eta[k])
+            total = 0.0
+            for k in range(count):
+                eta[k] = np.exp(nearest - eta[k])  # shifted, so that it never underflows to 0/0
+                total += eta[k]
+            mass[a] += densities[i, a]
+            for k in range(count):
+                composition[a, k] += eta[k] / total
+                weighted[a, k] += densities[i, a] * eta[k] / total
+    for a in range(steps):
+        for k in range(count):
+            composition[a, k] /= m
+            weighted[a, k] = weighted[a, k] / mass[a] - composition[a, k]
+    return composition, weighted

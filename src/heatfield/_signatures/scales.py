@@ -1,0 +1,107 @@
+"""Diffusion times: where the heat field of a cloud is worth looking at."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial import KDTree
+
+from .._base.check import Array, HeatFieldWarning, as_points, check_count, check_range
+from .._sums.dense import Cloud
+
+
+def geometric(low: float, high: float, n_scales: int) -> Array:
+    """``n_scales`` times with equal ratios from low to high."""
+    out = low * np.exp(np.log(high / low) * np.arange(n_scales) / (n_scales - 1))
+    out[-1] = high
+    return out
+
+
+def scale_schedule(
+    points: ArrayLike, n_scales: int = 8, *, c_min: float = 0.05, c_max: float = 0.25
+) -> Array:
+    """The paper's schedule: T log-spaced times from ``c_min r_nn**2`` to ``c_max diam**2``.
+
+    r_nn is the mean nearest-neighbour distance over *distinct* points and diam the
+    exact largest distance between two points; no table of distances is made.
+
+    Parameters
+    ----------
+    points : array_like (m, n)
+    n_scales : int, default 8
+        T, at least 2.
+    c_min, c_max : float
+        Multipliers of the two ends, 0 < c_min < c_max.
+
+    Returns
+    -------
+    scales : ndarray (T,)
+        NaN, with a warning, for a cloud of fewer than two distinct points.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> hf.scale_schedule([[0, 0], [1, 0], [0, 1], [1, 1]], n_scales=3).round(4).tolist()
+    [0.05, 0.1581, 0.5]
+    """
+    checked = as_points(points)
+    count = check_count(n_scales, "n_scales", 2)
+    return schedule_of(Cloud.of(checked), count, *check_range(c_min, c_max))
+
+
+def schedule_of(cloud: Cloud, n_scales: int, c_min: float, c_max: float, name: str = "points") -> Array:
+    """`scale_schedule` of a cloud already arranged."""
+    spacing = cloud.spacing
+    if not spacing > 0.0:
+        m = cloud.sources.shape[1]
+        warnings.warn(
+            f"{name} has {min(m, 1)} distinct point{'s' if m == 0 else ''} of {m}: "
+            "a scale schedule needs two, so its scales and all that follows from them are NaN",
+            HeatFieldWarning,
+            stacklevel=3,
+        )
+        return np.full(n_scales, np.nan)
+    return geometric(c_min * spacing**2, c_max * cloud.diameter**2, n_scales)
+
+
+def adaptive_scales(
+    points: ArrayLike,
+    n_scales: int = 8,
+    *,
+    k: int = 8,
+    c_min: float = 0.05,
+    c_max: float = 12.5,
+) -> Array:
+    """Times of each point's own, t_{i,a} = c_a r_i(k)**2, for strongly uneven clouds.
+
+    r_i(k) is the distance from point i to its k-th neighbour, itself not counted; c_a are
+    ``n_scales`` log-spaced multipliers from ``c_min`` to ``c_max``. The paper leaves the
+    multipliers open; the defaults span the same ratio of lengths, about 16, whatever the cloud.
+
+    Returns
+    -------
+    scales : ndarray (m, T)
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> hf.adaptive_scales([[0.0], [1.0], [3.0]], n_scales=2, k=1, c_min=1, c_max=4).tolist()
+    [[1.0, 4.0], [1.0, 4.0], [4.0, 16.0]]
+    """
+    checked = as_points(points)
+    count = check_count(n_scales, "n_scales", 2)
+    neighbours = check_count(k, "k", 1)
+    low, high = check_range(c_min, c_max)
+    m = checked.shape[0]
+    if neighbours >= m:
+        raise ValueError(f"k must be smaller than the number of points, got k={k} for {m} points")
+    distance = np.asarray(KDTree(checked).query(checked, k=[neighbours + 1])[0])[:, 0]
+    if (distance == 0.0).any():
+        row = int(np.argmin(distance))
+        raise ValueError(
+            f"points has {neighbours} or more copies of row {row}, "
+            f"so neighbour {neighbours} is at distance 0; use a larger k or distinct points"
+        )
+    return geometric(low, high, count)[None, :] * distance[:, None] ** 2

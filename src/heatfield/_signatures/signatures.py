@@ -1,0 +1,311 @@
+"""Signatures of one cloud: what the heat field says at every point, scale and as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._base.check import (
+    Array,
+    as_points,
+    as_scales,
+    check_choice,
+    check_count,
+    check_dtype,
+    check_range,
+    check_targets,
+    check_tol,
+    thread_count,
+)
+from .._sums.dense import Cloud, pair_sums
+from .._sums.one_scale import Wish
+from .._sums.pricing import Plan, ScalePlan
+from . import equations
+from .evaluate import Outputs, Targets, fast_outputs, use_dense, wish_for
+from .local_type import LOCAL_TYPES, local_type_codes
+from .scales import schedule_of
+
+
+@dataclass(frozen=True)
+class HeatDimensionSpectrum:
+    """How the points of a cloud divide among dimensions, scale by scale."""
+
+    composition: Array  # p_geo (T, K): the share of the points
+    contrast: Array  # delta p (T, K): how that share differs where heat concentrates
+    centers: Array  # (K,) the dimensions asked for
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """Heat Field Signatures of one cloud of m points in n dimensions, at T scales.
+
+    Attributes
+    ----------
+    scales : (T,), or (m, T) where every point has its own
+    density : (m, T)
+        u(x_i, t), the heat field at the points.
+    dimension : (m, T)
+        d_heat, about 1 on a filament, 2 on a surface, 3 in a volume, 0 at a lonely point.
+    transition : (m, T)
+        tau, how fast the dimension changes with log t.
+    spectrum : (m, T, n)
+        2t times the eigenvalues of the log-Hessian, largest first: about 0 along the
+        data, -1 across. None if it was not asked for.
+    energy, response, roughness, relative_roughness : (T,)
+        E2, C2, the Dirichlet energy and its ratio to E2; NaN with per-point scales.
+    hds : HeatDimensionSpectrum
+    plan : Plan
+        What was chosen for each scale and why; None where nothing could be computed.
+    """
+
+    scales: Array
+    density: Array
+    dimension: Array
+    transition: Array
+    spectrum: Array | None
+    energy: Array
+    response: Array
+    roughness: Array
+    relative_roughness: Array
+    hds: HeatDimensionSpectrum
+    plan: Plan | None = None
+
+    def per_point(self) -> Array:
+        """phi(x_i): density, dimension, transition and spectrum, scale by scale, (m, (3+n) T)."""
+        channels = [self.density[:, :, None], self.dimension[:, :, None], self.transition[:, :, None]]
+        if self.spectrum is not None:
+            channels.append(self.spectrum)
+        table = np.concatenate(channels, axis=2)
+        return table.reshape(table.shape[0], table.shape[1] * table.shape[2])
+
+    def local_type(self, scale: int) -> np.ndarray:
+        """What kind of place each point is at one scale, as words (m,).
+
+        "point" where the heat dimension d is below 0.5, else "filament", "surface" or "volume" by the
+        nearest of 1, 2, 3; "junction" where filaments meet: 0.5 <= d < 1.35, and yet the neighbours spread
+        across their main direction by more than thickness explains,
+        sum_{k>1} (1 + 2t lambda_k) > 0.1 + abs(tau). "undefined" where there is no dimension.
+
+        Junctions are those at this scale: within about sqrt(2t) of a fork. The scale should be several times
+        the thickness of the filaments and well below the distance between forks.
+
+        Parameters
+        ----------
+        scale : int
+            Which scale, by index; negative ones count from the coarsest.
+
+        Examples
+        --------
+        >>> import numpy as np, heatfield as hf
+        >>> arm = np.linspace(0, 1, 100)[:, None]
+        >>> star = np.concatenate([arm * [np.cos(a), np.sin(a)] for a in (0.5, 2.6, 4.7)])
+        >>> s = hf.signatures(star)
+        >>> s.local_type(4)[[0, 60]].tolist()
+        ['junction', 'filament']
+        """
+        if self.spectrum is None:
+            raise ValueError("local_type needs the spectrum; compute signatures with with_spectrum=True")
+        steps = self.dimension.shape[1]
+        if isinstance(scale, bool) or not isinstance(scale, (int, np.integer)) or not -steps <= scale < steps:
+            raise ValueError(f"scale must be an index from {-steps} to {steps - 1}, got {scale!r}")
+        codes = local_type_codes(self.dimension[:, scale], self.transition[:, scale], self.spectrum[:, scale])
+        return np.array(LOCAL_TYPES)[codes]
+
+
+def signatures(
+    points: ArrayLike,
+    scales: ArrayLike | None = None,
+    *,
+    n_scales: int = 8,
+    c_min: float = 0.05,
+    c_max: float = 0.25,
+    transition: str = "difference",
+    with_spectrum: bool = True,
+    hds_centers: ArrayLike | None = None,
+    hds_sigma: float = 0.5,
+    method: str = "auto",
+    tol: float | None = None,
+    targets: ArrayLike | None = None,
+    dtype: str = "float64",
+    n_jobs: int | None = 1,
+) -> Signatures:
+    """Local, global and distributional signatures of a point cloud.
+
+    Parameters
+    ----------
+    points : array_like (m, n)
+    scales : array_like (T,) or (m, T), optional
+        Increasing diffusion times; the default is `scale_schedule` with ``n_scales``,
+        ``c_min`` and ``c_max``. A table (m, T), for instance from `adaptive_scales`,
+        gives every point times of its own.
+    transition : "difference" or "exact"
+        tau by finite differences in log t, as the paper has it, or in closed form.
+    with_spectrum : bool
+        Without the spectrum the work is about two thirds.
+    hds_centers, hds_sigma : array_like (K,), float
+        Centres (default 0..n) and width of the heat dimension spectrum.
+    method : "auto", "dense" or "fast"
+        Dense sums every pair that can change a digit of the result. Fast sums neighbours or
+        takes Fourier transforms, whichever is cheaper for each scale and part of the
+        cloud. Auto takes dense where that is cheaper, which it is for small clouds.
+    tol : float, optional
+        What the fast path promises at *every* point: the density to ``tol`` relative to itself,
+        dimension to 4 tol, spectrum and closed-form transition to 16 tol absolute, energy to tol.
+        Default 1e-8, in single precision 1e-5.
+    targets : array_like of int (q,) or of float (q, n), optional
+        Evaluate only at these points of the cloud, or at these places. The local outputs and the HDS
+        then have q rows; energy, response and roughness belong to all points and are NaN.
+    dtype : "float64" or "float32"
+        Precision of the sums over pairs, where the time goes. Results are float64.
+    n_jobs : int
+        Threads over the points; -1 for all cores. The result is the same to the bit.
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+    >>> circle = np.c_[np.cos(angle), np.sin(angle), 0 * angle]
+    >>> s = hf.signatures(circle)
+    >>> s.dimension.shape, s.spectrum.shape, round(float(s.dimension[0, 3]), 2)
+    ((400, 8), (400, 8, 3), 1.0)
+    """
+    checked = as_points(points)
+    check_choice(transition, "transition", ("difference", "exact"))
+    check_choice(method, "method", ("auto", "dense", "fast"))
+    precision = check_dtype(dtype)
+    tolerance = check_tol(tol, precision)
+    n_threads = thread_count(n_jobs)
+    m, n = checked.shape
+    centers, sigma = check_hds(hds_centers, hds_sigma, n)
+    cloud = Cloud.of(checked, n_threads)
+    if scales is None:
+        count = check_count(n_scales, "n_scales", 2)
+        times = schedule_of(cloud, count, *check_range(c_min, c_max))[None, :]
+    else:
+        times = as_scales(scales, m)
+        if times.shape[1] < 2 and transition == "difference":
+            raise ValueError(
+                "scales must hold at least 2 times for transition='difference', got 1; "
+                "use transition='exact' for a single time"
+            )
+    where = check_targets(targets, m, n)
+    own = scales is not None and np.ndim(scales) == 2
+    shown = times if own else times[0]
+    if m == 0 or not np.isfinite(times).all():
+        rows = m if where is None else where.shape[0]
+        return _undefined(rows, n, shown, with_spectrum, centers, sigma)
+
+    common = not own  # E2 belongs to one time for all points
+    exact = transition == "exact"
+    wish = wish_for(m, tolerance, with_spectrum, exact, common and where is None, precision, n_threads)
+    unit = cloud.unit_scales(times)
+    if where is None and use_dense(method, cloud, unit, wish):
+        out = _dense_outputs(cloud, times, unit, wish)
+    else:
+        if where is not None and method == "dense":
+            raise ValueError("targets needs method='fast' or 'auto', got method='dense'")
+        out, times = _fast_outputs(cloud, checked, where, times, wish)
+    u, d = out.density, out.dimension
+    tau = out.transition if out.transition is not None else equations.transition_by_difference(d, times)
+    dirichlet = equations.roughness(out.energy, out.response, times)
+    hds = HeatDimensionSpectrum(*equations.heat_dimension_spectrum(u, d, centers, sigma), centers, sigma)
+    return Signatures(
+        scales=times[0] if common else times,
+        density=u,
+        dimension=d,
+        transition=tau,
+        spectrum=out.spectrum,
+        energy=out.energy,
+        response=out.response,
+        roughness=dirichlet,
+        relative_roughness=equations.relative_roughness(out.energy, dirichlet),
+        hds=hds,
+        plan=out.plan,
+    )
+
+
+def _dense_outputs(cloud: Cloud, times: Array, unit: Array, wish: Wish) -> Outputs:
+    """All outputs from one table of exact sums."""
+    n = cloud.sources.shape[0]
+    sums = pair_sums(
+        cloud, unit, spectrum=wish.spectrum, fourth=wish.fourth, dtype=wish.dtype, n_threads=wish.n_threads
+    )
+    # Back to the caller's order: the equations below are plain maps and sums over points.
+    back = np.argsort(cloud.order)
+    sums = sums[back]
+    unit = unit[back] if unit.shape[0] > 1 else unit
+    u = equations.density(sums, times, n)
+    d = equations.dimension(sums, unit)
+    nothing = np.full(times.shape[1], np.nan)
+    reason = "every pair that can change a digit"
+    return Outputs(
+        density=u,
+        dimension=d,
+        transition=equations.transition_exact(sums, unit, d) if wish.fourth else None,
+        spectrum=equations.spectrum(sums, unit, n) if wish.spectrum else None,
+        energy=equations.energy(sums, times, n) if wish.half else nothing,
+        response=equations.response(sums, unit, n) if wish.half else nothing,
+        plan=Plan(None, [ScalePlan(float(np.median(t)), "dense", reason=reason) for t in times.T]),
+    )
+
+
+def _fast_outputs(
+    cloud: Cloud, points: Array, where: np.ndarray | None, times: Array, wish: Wish
+) -> tuple[Outputs, Array]:
+    """All outputs at the targets, and the times that belong to them."""
+    if where is None:
+        targets = Targets.every(cloud)
+    elif where.ndim == 1:
+        targets = Targets.at_indices(cloud, where)
+        times = times[where] if times.shape[0] > 1 else times
+    else:
+        if times.shape[0] > 1:
+            raise ValueError(
+                "scales of shape (m, T) belong to points, not to places; give targets as indices"
+            )
+        targets = Targets.at_places(cloud, points, where)
+    own = times[targets.rows] if times.shape[0] > 1 else times
+    unit = np.ldexp(own, -2 * cloud.exponent)
+    return fast_outputs(cloud, targets, own, unit, wish), times
+
+
+def check_hds(centers: ArrayLike | None, sigma: float, n: int) -> tuple[Array, float]:
+    """Centres (0..n unless given) and width of the heat dimension spectrum."""
+    try:
+        chosen = np.arange(n + 1.0) if centers is None else np.asarray(centers, dtype=np.float64)
+    except (TypeError, ValueError):
+        chosen = np.empty(0)
+    if chosen.ndim != 1 or chosen.size == 0 or not np.isfinite(chosen).all():
+        raise ValueError(f"hds_centers must be a list of finite numbers, got {centers!r}")
+    try:
+        width = float(sigma)
+    except (TypeError, ValueError):
+        width = np.nan
+    if not 0.0 < width < np.inf:
+        raise ValueError(f"hds_sigma must be positive, got {sigma!r}")
+    return chosen, width
+
+
+def _undefined(
+    m: int, n: int, scales: Array, with_spectrum: bool, centers: Array, sigma: float
+) -> Signatures:
+    """What can be said without points or without a schedule: nothing, in the right shapes."""
+    steps = scales.shape[-1]
+    table = np.full((m, steps), np.nan)
+    line = np.full(steps, np.nan)
+    shares = np.full((steps, centers.size), np.nan)
+    return Signatures(
+        scales=scales,
+        density=table,
+        dimension=table,
+        transition=table,
+        spectrum=np.full((m, steps, n), np.nan) if with_spectrum else None,
+        energy=line,
+        response=line,
+        roughness=line,
+        relative_roughness=line,
+        hds=HeatDimensionSpectrum(shares, shares, centers, sigma),
+    )

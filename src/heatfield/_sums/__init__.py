@@ -1,0 +1,1 @@
+"""From an arranged cloud and diffusion times to the table of sums."""

@@ -1,0 +1,55 @@
+"""The dense path beyond three dimensions: the sums as matrix products, block by block.
+
+Here the n (n+1) / 2 products of coordinates are the bulk of the work, and a matrix
+product runs them at the speed of the machine. Differences are formed first and never
+recovered from products of positions, so nothing cancels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._base.check import Array
+from .._base.exp2 import LOG2_E
+from .dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
+from .pair_kernels import heat
+
+# Numbers in one block of differences: 32 MB in double precision.
+_BLOCK = 4_000_000
+
+
+def dense_sums_many(
+    sources: Array,
+    scales: Array,
+    first: int,
+    last: int,
+    spectrum: bool,
+    with_fourth: bool,
+    dtype: np.dtype,
+    sums: Array,
+) -> None:
+    """Fill ``sums[first:last]`` as `dense_sums` does, for any dimension."""
+    n, m = sources.shape
+    rows = max(1, min(last - first, _BLOCK // max(1, n * m)))
+    upper = np.triu_indices(n)
+    for start in range(first, last, rows):
+        stop = min(last, start + rows)
+        steps = (sources[None, :, :] - sources.T[start:stop, :, None]).astype(dtype)  # r: (rows, n, m)
+        square = np.einsum("ikj,ikj->ij", steps, steps)
+        half = np.empty_like(square)
+        for a in range(scales.shape[1]):
+            t = scales[start:stop, a] if scales.shape[0] > 1 else np.full(stop - start, scales[0, a])
+            for i in range(stop - start):
+                heat(square[i], half[i], m, dtype.type(-LOG2_E / (8.0 * t[i])))
+            weight = half * half
+            out = sums[start:stop, a]
+            out[:, WEIGHT] = weight.sum(axis=1, dtype=np.float64)
+            out[:, SQUARE] = np.einsum("ij,ij->i", weight, square)
+            out[:, HALF_WEIGHT] = half.sum(axis=1, dtype=np.float64)
+            out[:, HALF_SQUARE] = np.einsum("ij,ij->i", half, square)
+            if with_fourth:
+                out[:, FOURTH] = np.einsum("ij,ij,ij->i", weight, square, square)
+            if spectrum:
+                out[:, FIRST : FIRST + n] = (steps @ weight[:, :, None])[:, :, 0]
+                root = steps * half[:, None, :]  # g r, whose product with itself is w r r'
+                out[:, FIRST + n :] = (root @ root.transpose(0, 2, 1))[:, upper[0], upper[1]]

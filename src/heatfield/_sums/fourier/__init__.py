@@ -1,0 +1,1 @@
+"""Sums of one scale from Fourier modes."""

@@ -1,0 +1,214 @@
+"""All sums of one scale through one grid: points laid on it, heat applied to its modes, the field read off.
+
+Everything is real, so only the modes with k >= 0 along the last axis are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.fft import fft, ifft, irfft, rfft
+
+from ..._base.check import Array
+from ..._base.compile import compiled
+from ..._base.threads import pieces, run_pieces, stop_if_asked
+from ..dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT, column_count
+from .interpolate import interpolate
+from .kernel import bump_transform, fine_size, lanes_for, width_for
+from .spread import spread
+
+if TYPE_CHECKING:
+    from .by_finufft import Grid
+
+# Targets read off the grid at a time.
+_PIECE = 4_096
+
+
+class _Fine:
+    """A grid fine enough for the modes of ``grid``, and the factors on its modes, axis by axis.
+
+    Along each axis the factors stand in the order of the transform and are 0 where the modes end.
+    """
+
+    def __init__(self, grid: Grid, eps: float, n_threads: int) -> None:
+        self.grid, self.n_threads = grid, n_threads
+        self.width = width_for(eps)
+        self.sizes = [fine_size(count, self.width) for count in grid.modes]
+        self.steps = np.array(self.sizes) / grid.period
+        self.frequencies: list[Array] = []
+        self.smooth: list[Array] = []  # 1 / phihat**2: once for laying points, once for reading the field
+        for axis, (count, size) in enumerate(zip(grid.modes, self.sizes, strict=True)):
+            last = axis == len(self.sizes) - 1
+            k: Array = np.arange(size // 2 + 1.0)
+            if not last:
+                k = np.arange(float(size))
+                k[size - size // 2 :] -= size
+            kept = np.abs(k) <= count // 2
+            smooth = bump_transform(self.width, 2.0 * math.pi / size * k) ** -2.0
+            self.frequencies.append(k * (2.0 * math.pi / grid.period[axis]))
+            self.smooth.append(np.where(kept, smooth, 0.0))
+
+    def transform(self, points: Array, weights: Array | None) -> np.ndarray:
+        """The transform of bumps around the points, with three axes."""
+        laid = spread(points, weights, self.grid.center, self.steps, self.sizes, self.width, self.n_threads)
+        # Axis by axis, so that Ctrl-C need not wait for all of them.
+        found = rfft(laid, axis=-1, workers=self.n_threads, overwrite_x=True)
+        for axis in range(len(self.sizes) - 1):
+            stop_if_asked()
+            found = fft(found, axis=axis, workers=self.n_threads, overwrite_x=True)
+        stop_if_asked()
+        return found.reshape((1,) * (3 - len(self.sizes)) + found.shape)
+
+    def heat(self, t: float) -> list[Array]:
+        """The factors of the heat kernel, and those of the bumps, for three axes."""
+        return self._three(
+            math.sqrt(4.0 * math.pi * t) / period * np.exp(-t * k * k) * smooth
+            for k, period, smooth in zip(self.frequencies, self.grid.period, self.smooth, strict=True)
+        )
+
+    def squares(self) -> list[Array]:
+        """k**2 along three axes."""
+        return self._three((k * k for k in self.frequencies), 0.0)
+
+    def _three(self, axes: Iterable[Array], missing: float = 1.0) -> list[Array]:
+        return [np.full(1, missing)] * (3 - len(self.sizes)) + list(axes)
+
+    def each_plane(self, work: Callable[[int, int], object]) -> None:
+        """Call ``work(first, last)`` for runs of planes of the transform."""
+        planes = self.sizes[0] if len(self.sizes) == 3 else 1
+        run_pieces(work, pieces(planes, 8), self.n_threads)
+
+    def field(self, spectrum: np.ndarray) -> Array:
+        """The grid of bumps with this transform, as `interpolate` wants it. The transform is used up."""
+        shape = (*self.sizes[:-1], self.sizes[-1] // 2 + 1)
+        found = spectrum.reshape(shape)
+        for axis in range(len(self.sizes) - 1):
+            found = ifft(found, axis=axis, norm="forward", workers=self.n_threads, overwrite_x=True)
+            stop_if_asked()
+        values = irfft(
+            found, n=self.sizes[-1], axis=-1, norm="forward", workers=self.n_threads, overwrite_x=True
+        )
+        stop_if_asked()
+        continued = np.concatenate([values, values[..., : lanes_for(self.width)]], axis=-1)
+        return continued.reshape((1,) * (3 - len(self.sizes)) + continued.shape)
+
+
+@compiled()
+def _power(one: Any, other: Any, heat: Any, squares: Any, first: int, last: int, totals: Any) -> None:
+    """Parseval's sums of both transforms under the heat kernel, and the same with k**2; a row a plane."""
+    for z in range(first, last):
+        total = total_square = 0.0
+        for y in range(one.shape[1]):
+            factor = heat[0][z] * heat[1][y]
+            if factor == 0.0:
+                continue
+            square = squares[0][z] + squares[1][y]
+            for x in range(one.shape[2]):
+                a, b = one[z, y, x], other[z, y, x]
+                power = (a.real * b.real + a.imag * b.imag) * factor * heat[2][x]
+                if x > 0:
+                    power *= 2.0  # the mode at -k
+                total += power
+                total_square += power * (square + squares[2][x])
+        totals[z, 0], totals[z, 1] = total, total_square
+
+
+@compiled()
+def _multiply(spectrum: Any, heat: Any, first: int, last: int) -> None:
+    """The heat factors on some planes."""
+    for z in range(first, last):
+        for y in range(spectrum.shape[1]):
+            row = spectrum[z, y]
+            factor = heat[0][z] * heat[1][y]
+            for x in range(row.shape[0]):
+                row[x] *= factor * heat[2][x]
+
+
+@compiled()
+def _multiply_fourth(spectrum: Any, squares: Any, t: float, n: int, first: int, last: int) -> None:
+    """The factors that turn sum w into sum w D**4 / 8t**2."""
+    for z in range(first, last):
+        for y in range(spectrum.shape[1]):
+            row = spectrum[z, y]
+            for x in range(row.shape[0]):
+                square = squares[0][z] + squares[1][y] + squares[2][x]
+                row[x] *= 0.5 * (n - 2.0 * t * square) ** 2 + n - 4.0 * t * square
+
+
+def grid_sums(
+    targets: Array,
+    sources: Array,
+    weights: Array | None,
+    grid: Grid,
+    t: float,
+    eps: float,
+    *,
+    spectrum: bool,
+    fourth: bool,
+    half: bool,
+    same: bool,
+    n_threads: int,
+) -> tuple[Array, float]:
+    """See `fourier_sums`."""
+    n, q = targets.shape
+    fine = _Fine(grid, eps, n_threads)
+    squares = tuple(fine.squares())
+    sums = np.zeros((q, column_count(n, spectrum)))
+    modes = fine.transform(sources, weights)
+    if half:
+        other = modes if same else fine.transform(targets, None)
+        totals = np.zeros((modes.shape[0], 2))
+        heat = tuple(fine.heat(2.0 * t))
+        fine.each_plane(lambda a, b: _power(modes, other, heat, squares, a, b, totals))
+        power, power_square = totals.sum(axis=0)
+        sums[0, HALF_WEIGHT] = power
+        sums[0, HALF_SQUARE] = 4.0 * t * n * power - 16.0 * t * t * power_square
+        del other
+    factors = tuple(fine.heat(t))
+    fine.each_plane(lambda a, b: _multiply(modes, factors, a, b))
+    if fourth:
+        more = modes.copy()
+        fine.each_plane(lambda a, b: _multiply_fourth(more, squares, t, n, a, b))
+        _read_fourth(fine.field(more), fine, targets, 8.0 * t * t, sums)
+    values = fine.field(modes)
+    _read(values, fine, targets, t, spectrum, sums)
+    largest = values.max() * bump_transform(fine.width, np.zeros(1))[0] ** n
+    return sums, max(float(largest), float(sums[:, WEIGHT].max()))
+
+
+def _read(values: Array, fine: _Fine, targets: Array, t: float, spectrum: bool, sums: Array) -> None:
+    """All sums but the fourth, from the field with its gradient and Hessian."""
+    n, q = targets.shape
+    scaled = math.sqrt(2.0 * t) * fine.steps  # derivatives in natural units
+    gradient, hessian = 4 - n, 10 - n * (n + 1) // 2
+    pairs = [(a, b) for a in range(n) for b in range(a, n)]
+
+    def work(first: int, last: int) -> None:
+        found = np.empty((last - first, 10))
+        interpolate(values, fine.width, targets[:, first:last], fine.grid.center, fine.steps, found)
+        rows, weight = sums[first:last], found[:, 0]
+        rows[:, WEIGHT] = weight
+        for c, (a, b) in enumerate(pairs):
+            second = found[:, hessian + c] * (scaled[a] * scaled[b] * 2.0 * t)
+            if a == b:
+                second += 2.0 * t * weight
+                rows[:, SQUARE] += second
+            if spectrum:
+                rows[:, FIRST + n + c] = second
+        if spectrum:
+            for axis in range(n):
+                rows[:, FIRST + axis] = found[:, gradient + axis] * (math.sqrt(2.0 * t) * scaled[axis])
+
+    run_pieces(work, pieces(q, _PIECE), fine.n_threads)
+
+
+def _read_fourth(values: Array, fine: _Fine, targets: Array, unit: float, sums: Array) -> None:
+    def work(first: int, last: int) -> None:
+        found = np.empty((last - first, 10))
+        interpolate(values, fine.width, targets[:, first:last], fine.grid.center, fine.steps, found)
+        sums[first:last, FOURTH] = unit * found[:, 0]
+
+    run_pieces(work, pieces(targets.shape[1], _PIECE), fine.n_threads)

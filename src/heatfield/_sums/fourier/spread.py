@@ -1,0 +1,112 @@
+"""Points laid on a grid as bumps, from which a Fourier transform gives their modes.
+
+Points come in kd order, so a run of them lies close together: it is laid on a small grid of its own, which is
+then added to the whole. So threads hardly ever wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from ..._base.check import Array
+from ..._base.compile import compiled
+from ..._base.threads import pieces, run_pieces
+from .kernel import bump_start, bump_table, lanes_for
+from .simd import make_bumps, make_lay
+
+# Points laid at a time.
+_PIECE = 4_096
+# Grid points for each point of a run, above which the run is halved; the least points of a run.
+_SPARSE, _LEAST = 200, 16
+
+
+def _make_lay_run(lanes: int) -> Callable[..., None]:
+    fill = make_bumps(lanes)
+    lay = make_lay(lanes)
+
+    @compiled()
+    def lay_run(places: Any, weights: Any, table: Any, width: int, low: Any, grid: Any) -> None:
+        """Add bumps around places (n, p), in grid steps, to a grid whose first point is ``low``."""
+        n, p = places.shape
+        flat = grid.reshape(-1)
+        bumps = np.zeros((3, 3, lanes))
+        bumps[:, 0, 0] = 1.0  # an axis that is not there: one grid point, weight 1
+        begin = np.zeros(3, np.int64)
+        planes = np.zeros(width if n == 3 else 1, np.int64)
+        rows = np.zeros(width if n >= 2 else 1, np.int64)
+        for j in range(rows.shape[0]):
+            rows[j] = j * grid.shape[2]
+        for j in range(planes.shape[0]):
+            planes[j] = j * grid.shape[1] * grid.shape[2]
+        for i in range(p):
+            for k in range(n):
+                start, z = bump_start(places[k, i], width)
+                begin[3 - n + k] = start - low[k]
+                fill(table.shape[1], table, 2.0 * z - 1.0, bumps[3 - n + k])
+            first = (begin[0] * grid.shape[1] + begin[1]) * grid.shape[2] + begin[2]
+            lay(flat, first, planes, rows, bumps, weights[i] if weights.shape[0] > 0 else 1.0)
+
+    return lay_run
+
+
+_LAY_RUN = {lanes: _make_lay_run(lanes) for lanes in (8, 12)}
+
+
+@compiled()
+def _add_box(whole: Any, part: Any, low: Any, used: int) -> None:
+    """Add ``part`` from the corner ``low`` on to the periodic ``whole``; ``used`` columns of it count."""
+    n1, n2, n3 = whole.shape
+    for z in range(part.shape[0]):
+        for y in range(part.shape[1]):
+            row = whole[(low[0] + z) % n1, (low[1] + y) % n2]
+            x = low[2] % n3
+            for j in range(used):
+                row[x] += part[z, y, j]
+                x += 1
+                if x == n3:
+                    x = 0
+
+
+def spread(
+    places: Array,
+    weights: Array | None,
+    center: Array,
+    steps: Array,
+    sizes: list[int],
+    width: int,
+    n_threads: int,
+) -> Array:
+    """The sum of bumps around places (n, p) on a periodic grid; a weight scales its bump."""
+    n, p = places.shape
+    table = bump_table(width)
+    lanes = lanes_for(width)
+    missing = 3 - n
+    whole = np.zeros((1,) * missing + tuple(sizes))
+    guard = Lock()
+
+    def work(first: int, last: int) -> None:
+        at = (places[:, first:last] - center[:, None]) * steps[:, None]
+        low = np.ceil(at.min(axis=1) - 0.5 * width).astype(np.int64)
+        extent = np.ceil(at.max(axis=1) - 0.5 * width).astype(np.int64) - low + width
+        if extent.prod() > _SPARSE * (last - first) and last - first > _LEAST:
+            middle = (first + last) // 2
+            work(first, middle)
+            work(middle, last)
+            return
+        shape = np.ones(3, np.int64)
+        shape[missing:] = extent
+        corner = np.zeros(3, np.int64)
+        corner[missing:] = low
+        used = int(shape[2])
+        part = np.zeros((shape[0], shape[1], used + lanes - width))
+        own = np.empty(0) if weights is None else weights[first:last]
+        _LAY_RUN[lanes](at, own, table, width, low, part)
+        with guard:
+            _add_box(whole, part, corner, used)
+
+    run_pieces(work, pieces(p, _PIECE), n_threads)
+    return whole.reshape(sizes)

@@ -1,0 +1,228 @@
+"""The near path: for every target, the sources close enough to count, found through the tree.
+
+Three zones around a target, by the weight w = exp(-D**2 / 4t) of a source.
+
+1. Near, every sum is taken in double precision.
+2. Further out w is small, and single precision is enough as long as that zone holds only a small
+   share of the target's sums. That share is known afterwards: where it is too large, the
+   zone is summed again in double precision.
+3. In the ring beyond ``full`` w is below the tolerance, but not yet g = sqrt(w), which the energy E2
+   needs: there only the cheap radial sums are taken, w and w D**2 among them. What the directions miss is
+   known too, since |sum w r r'| <= sum w D**2 over the ring: where that is too much, they are added.
+
+What remains outside weighs less than tol even if the whole cloud lay there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._base.compile import compiled
+from .._base.exp2 import LOG2_E
+from .._cloud.arrange import BLOCK, gap_squared
+from .._cloud.box_tree import blocks_within
+from .dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
+from .near_kernels import RUN, add_columns, add_columns_many
+
+# Above log(1 / tol): the tail of a smooth cloud weighs a few times its weight at the cut-off.
+MARGIN = 4.0
+# Share of 2t W that the ring may hold back from w r r', in units of tol.
+RING = 4.0
+# Error of single-precision sums, relative to themselves: all roundings added up in the worst direction
+# come to about 100 units of 6e-8 (32 additions in a row, and the exponent's rounding times its size).
+SINGLE_ERROR = 1e-5
+# The same for the sum of g over all pairs, where roundings of either sign meet (measured: below 2e-7).
+TOTAL_ERROR = 1e-6
+# Targets further than this from their centre (squared, in units of 4t) are summed in one zone.
+ONE_ZONE = 6.0
+# Blocks gathered at a time: what 16 targets read stays in the fast cache.
+CHUNK = 128
+
+
+def radii(tol: float, m: int, with_half: bool) -> tuple[float, float]:
+    """The cut-offs ``full`` and ``wide`` as squared distances in units of 4t (see above)."""
+    digits = math.log(1.0 / tol)
+    wide = digits + math.log(max(m, 2)) + 2.0
+    return digits + MARGIN, max(wide, (2.0 if with_half else 1.0) * (digits + MARGIN))
+
+
+@compiled()
+def double_radius(tol: float, with_half: bool) -> float:
+    """Squared distance, in units of 4t, from which on single precision is tried.
+
+    In a smooth cloud the shares beyond it are then a quarter of what is allowed.
+    """
+    radius = 1.5 - np.log(0.5 * tol / SINGLE_ERROR)
+    if with_half:
+        radius = max(radius, 2.0 * (1.5 - np.log(0.5 * tol / TOTAL_ERROR)))
+    return max(0.0, radius)
+
+
+@compiled()
+def _split(boxes: Any, found: Any, count: int, low: Any, high: Any, cut: float) -> int:
+    """Move the blocks within ``cut`` of the box (low, high) to the front, order kept on both sides."""
+    inside = 0
+    outside = found[:count].copy()
+    for c in range(count):
+        b = found[c]
+        if gap_squared(low, high, boxes, b) <= cut:
+            found[inside] = b
+            inside += 1
+        else:
+            outside[c - inside] = b
+    found[inside:count] = outside[: count - inside]
+    return inside
+
+
+@compiled()
+def _gather(sources: Any, roots: Any, found: Any, first: int, last: int, center: Any, columns: Any) -> int:
+    """Copy the blocks found[first:last] side by side, as seen from the centre; return how many points."""
+    n, m = sources.shape
+    filled = 0
+    for c in range(first, last):
+        start = found[c] * BLOCK
+        count = min(m, start + BLOCK) - start
+        for k in range(n):
+            row, source, middle = (
+                columns[k, filled : filled + count],
+                sources[k, start : start + count],
+                center[k],
+            )
+            for j in range(count):
+                row[j] = source[j] - middle
+        if roots.shape[0] > 0:
+            for j in range(count):
+                columns[-1, filled + j] = roots[start + j]
+        filled += count
+    return filled
+
+
+@compiled()
+def _add_zone(
+    sources: Any, roots: Any, found: Any, first: int, last: int, targets: Any, times: Any, start: int,
+    stop: int, center: Any, asked: Any, spectrum: bool, with_fourth: bool, columns: Any, half: Any,
+    table: Any,
+) -> None:  # fmt: skip
+    """Add the blocks found[first:last] to the rows of the targets start to stop that are asked for."""
+    n = sources.shape[0]
+    weighted = roots.shape[0] > 0
+    at = np.zeros(columns.shape[0] - 1, columns.dtype)
+    for a in range(first, last, CHUNK):
+        count = _gather(sources, roots, found, a, min(last, a + CHUNK), center, columns)
+        for i in range(start, stop):
+            if not asked[i - start]:
+                continue
+            t = times[i] if times.shape[0] > 1 else times[0]
+            rate = columns.dtype.type(-LOG2_E / (8.0 * t))
+            for k in range(n):
+                at[k] = targets[k, i] - center[k]
+            if n <= 3:
+                add_columns(
+                    columns, count, at, n, rate, weighted, spectrum, with_fourth, half, table[i - start]
+                )
+            else:
+                add_columns_many(
+                    columns, count, at, n, rate, weighted, spectrum, with_fourth, half, table[i - start]
+                )
+
+
+@compiled()
+def near_sums(
+    targets: Any, times: Any, offsets: Any, sources: Any, roots: Any, boxes: Any,
+    nodes: Any, begin: Any, size: Any, first: int, last: int, full: float, wide: float, tol: float,
+    spectrum: bool, with_fourth: bool, with_half: bool, like: Any, sums: Any,
+) -> None:  # fmt: skip
+    """Fill rows first to last of ``sums`` (q, columns); ``first`` must be a multiple of the block size.
+
+    ``targets`` is (n, q) in kd order; ``times`` (1,) or (q,); ``offsets`` (q,) the squared distance
+    of each target to the nearest source, or empty where the targets are sources. ``roots`` (m,)
+    are the square roots of weights, or empty. ``with_half`` says whether the sums of g matter, which
+    mean nothing with weights; ``like`` is an array of the precision of the innermost zone.
+    """
+    n = sources.shape[0]
+    axes = max(n, 3)
+    columns = np.zeros((axes + 1, CHUNK * BLOCK + 24), like.dtype)
+    rough = np.zeros((axes + 1, CHUNK * BLOCK + 24), np.float32)
+    half, rough_half = np.empty(RUN, like.dtype), np.empty(RUN, np.float32)
+    found = np.empty(boxes.shape[2], np.int64)
+    low, high, center = np.empty(n), np.empty(n), np.empty(n)
+    part = np.empty((BLOCK, sums.shape[1]))
+    lacks = np.empty(BLOCK, np.bool_)
+    every = np.ones(BLOCK, np.bool_)
+    radius = double_radius(tol, with_half)
+    for start in range(first, last, BLOCK):
+        stop = min(last, start + BLOCK)
+        count = stop - start
+        nearest = inner = outer = size_squared = 0.0
+        shortest = np.inf
+        for i in range(start, stop):
+            t = times[i] if times.shape[0] > 1 else times[0]
+            shortest = min(shortest, t)
+            extra = offsets[i] if offsets.shape[0] > 0 else 0.0
+            nearest = max(nearest, extra + 4.0 * t * radius)
+            inner, outer = max(inner, extra + 4.0 * t * full), max(outer, extra + 4.0 * t * wide)
+        for k in range(n):
+            low[k], high[k] = targets[k, start:stop].min(), targets[k, start:stop].max()
+            center[k] = 0.5 * (low[k] + high[k])
+            size_squared += (high[k] - center[k]) ** 2
+        a = b = c = blocks_within(nodes, begin, size, low, high, outer, found)
+        # Single precision knows places only relative to the distance from the centre. Where the targets
+        # lie too far apart for that there are few neighbours, and one zone does.
+        if size_squared <= 4.0 * shortest * ONE_ZONE:
+            b = _split(boxes, found, c, low, high, inner)
+            a = _split(boxes, found, b, low, high, nearest)
+        row = sums[start:stop]
+        row[:] = 0.0
+        _add_zone(
+            sources, roots, found, 0, a, targets, times, start, stop, center, every, spectrum, with_fourth,
+            columns, half, row,
+        )  # fmt: skip
+        if b > a:
+            part[:] = 0.0
+            _add_zone(
+                sources, roots, found, a, b, targets, times, start, stop, center, every, spectrum,
+                with_fourth, rough, rough_half, part,
+            )  # fmt: skip
+            again = False
+            for i in range(count):
+                t = times[start + i] if times.shape[0] > 1 else times[0]
+                most = 0.5 * tol / SINGLE_ERROR * (row[i, WEIGHT] + part[i, WEIGHT])
+                most_half = 0.5 * tol / TOTAL_ERROR * (row[i, HALF_WEIGHT] + part[i, HALF_WEIGHT])
+                lacks[i] = (
+                    part[i, WEIGHT] > most
+                    or part[i, SQUARE] > 4.0 * most * 2.0 * t
+                    or part[i, FOURTH] > 16.0 * most * 8.0 * t * t
+                    or (with_half and part[i, HALF_SQUARE] > most_half * 8.0 * t)
+                    or (with_half and part[i, HALF_WEIGHT] > most_half)
+                )
+                again |= lacks[i]
+                if lacks[i]:
+                    part[i] = 0.0
+            if again:
+                _add_zone(
+                    sources, roots, found, a, b, targets, times, start, stop, center, lacks, spectrum,
+                    with_fourth, columns, half, part,
+                )  # fmt: skip
+            row += part[:count]
+        if c > b:
+            part[:] = 0.0
+            _add_zone(
+                sources, roots, found, b, c, targets, times, start, stop, center, every, False, with_fourth,
+                rough, rough_half, part,
+            )  # fmt: skip
+            row[:, :FIRST] += part[:count, :FIRST]
+            again = False
+            for i in range(count):
+                t = times[start + i] if times.shape[0] > 1 else times[0]
+                lacks[i] = part[i, SQUARE] > RING * tol * 2.0 * t * row[i, WEIGHT]
+                again |= lacks[i]
+            if spectrum and again:
+                part[:] = 0.0
+                _add_zone(
+                    sources, roots, found, b, c, targets, times, start, stop, center, lacks, True, False,
+                    columns, half, part,
+                )  # fmt: skip
+                row[:, FIRST:] += part[:count, FIRST:]

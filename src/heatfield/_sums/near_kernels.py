@@ -1,0 +1,163 @@
+"""Sums over gathered neighbours of one target: the innermost loops of the near path.
+
+``columns`` holds sources side by side, one axis a row, as seen from a centre close to the targets; a last
+row holds square roots of weights. Differences are taken on the fly, without a table of them
+in memory. Up to three dimensions three axes are always there, those that a cloud lacks being zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._base.compile import EXACT, SUMS, compiled
+from .._base.exp2 import exp2
+from .dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
+
+# Sources added up before the total moves on in double precision: what bounds the error of single sums.
+RUN = 256
+
+
+@compiled(EXACT)
+def _heat(x: Any, y: Any, z: Any, at: Any, rate: Any, half: Any) -> None:
+    """g = 2**(rate * D**2)."""
+    ax, ay, az = at[0], at[1], at[2]
+    for j in range(half.shape[0]):
+        dx, dy, dz = x[j] - ax, y[j] - ay, z[j] - az
+        half[j] = exp2((dx * dx + dy * dy + dz * dz) * rate)
+
+
+@compiled(SUMS)
+def _radial(x: Any, y: Any, z: Any, at: Any, half: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
+    """The sums of w, w D**2, g, g D**2."""
+    ax, ay, az = at[0], at[1], at[2]
+    weight = weight_square = half_weight = half_square = zero
+    for j in range(half.shape[0]):
+        dx, dy, dz = x[j] - ax, y[j] - ay, z[j] - az
+        g = half[j]
+        h = g * (dx * dx + dy * dy + dz * dz)
+        weight += g * g
+        weight_square += g * h
+        half_weight += g
+        half_square += h
+    return weight, weight_square, half_weight, half_square
+
+
+@compiled(SUMS)
+def _fourth(x: Any, y: Any, z: Any, at: Any, half: Any, zero: Any) -> Any:
+    """The sum of w D**4."""
+    ax, ay, az = at[0], at[1], at[2]
+    total = zero
+    for j in range(half.shape[0]):
+        dx, dy, dz = x[j] - ax, y[j] - ay, z[j] - az
+        h = half[j] * (dx * dx + dy * dy + dz * dz)
+        total += h * h
+    return total
+
+
+@compiled(SUMS)
+def _directions(x: Any, y: Any, z: Any, at: Any, half: Any, zero: Any) -> Any:
+    """The sums of g, g D**2, w, w r and w r r'; that of w D**2 is the trace of the last."""
+    ax, ay, az = at[0], at[1], at[2]
+    half_weight = half_square = weight = zero
+    sx = sy = sz = zero
+    xx = xy = xz = yy = yz = zz = zero
+    for j in range(half.shape[0]):
+        dx, dy, dz = x[j] - ax, y[j] - ay, z[j] - az
+        g = half[j]
+        half_weight += g
+        half_square += g * (dx * dx + dy * dy + dz * dz)
+        w = g * g
+        weight += w
+        wx, wy, wz = w * dx, w * dy, w * dz
+        sx += wx
+        sy += wy
+        sz += wz
+        xx += wx * dx
+        xy += wx * dy
+        xz += wx * dz
+        yy += wy * dy
+        yz += wy * dz
+        zz += wz * dz
+    return half_weight, half_square, weight, sx, sy, sz, xx, xy, xz, yy, yz, zz
+
+
+@compiled()
+def add_columns(
+    columns: Any, count: int, at: Any, n: int, rate: Any, weighted: bool, spectrum: bool, with_fourth: bool,
+    half: Any, row: Any,
+) -> None:  # fmt: skip
+    """Add the first ``count`` columns, as seen from ``at``, to a row of sums; up to three dimensions."""
+    zero = rate - rate
+    for first in range(0, count, RUN):
+        last = min(count, first + RUN)
+        x, y, z = columns[0, first:last], columns[1, first:last], columns[2, first:last]
+        g = half[: last - first]
+        _heat(x, y, z, at, rate, g)
+        if weighted:
+            roots = columns[3, first:last]
+            for j in range(g.shape[0]):
+                g[j] *= roots[j]
+        if with_fourth:
+            row[FOURTH] += _fourth(x, y, z, at, g, zero)
+        if not spectrum:
+            weight, weight_square, half_weight, half_square = _radial(x, y, z, at, g, zero)
+            row[SQUARE] += weight_square
+        else:
+            found = _directions(x, y, z, at, g, zero)
+            half_weight, half_square, weight = found[0], found[1], found[2]
+            row[SQUARE] += found[6] + found[9] + found[11]
+            _add_directions(row, found, n)
+        row[WEIGHT] += weight
+        row[HALF_WEIGHT] += half_weight
+        row[HALF_SQUARE] += half_square
+
+
+@compiled()
+def _add_directions(row: Any, found: Any, n: int) -> None:
+    """Those of the nine sums that n dimensions have."""
+    if n == 3:
+        for c in range(9):
+            row[FIRST + c] += found[3 + c]
+    elif n == 2:
+        row[FIRST] += found[3]
+        row[FIRST + 1] += found[4]
+        row[FIRST + 2] += found[6]
+        row[FIRST + 3] += found[7]
+        row[FIRST + 4] += found[9]
+    else:
+        row[FIRST] += found[3]
+        row[FIRST + 1] += found[6]
+
+
+@compiled()
+def add_columns_many(
+    columns: Any, count: int, at: Any, n: int, rate: Any, weighted: bool, spectrum: bool, with_fourth: bool,
+    half: Any, row: Any,
+) -> None:  # fmt: skip
+    """The same in any dimension, plainly; the last row of ``columns`` holds the roots."""
+    steps = np.empty(n, half.dtype)
+    for j in range(count):
+        square = rate - rate
+        for k in range(n):
+            steps[k] = columns[k, j] - at[k]
+            square += steps[k] * steps[k]
+        g = exp2(square * rate)
+        if weighted:
+            g *= columns[n, j]
+        w = g * g
+        row[WEIGHT] += w
+        row[SQUARE] += w * square
+        row[HALF_WEIGHT] += g
+        row[HALF_SQUARE] += g * square
+        if with_fourth:
+            row[FOURTH] += w * square * square
+        if not spectrum:
+            continue
+        c = FIRST + n
+        for k in range(n):
+            row[FIRST + k] += w * steps[k]
+            for l in range(k, n):
+                row[c] += w * steps[k] * steps[l]
+                c += 1

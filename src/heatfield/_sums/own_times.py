@@ -1,0 +1,108 @@
+"""The fast path where every target has a time of its own.
+
+Neighbours within each target's own reach are summed directly (`near` takes a time a target). A transform
+knows one time only. But the sums are smooth in log t: exp(-D**2 / 4t) is analytic and at most 1 in size for
+|Im log t| < pi/2, so over times within a factor of two a polynomial through a dozen of them, at Chebyshev's
+nodes, is as good as the sums themselves. Targets are therefore put into bands of time; where the
+neighbours of a band's targets are too many, its sums are taken at the nodes, each by the cheapest
+mixture (`one_scale`), and interpolated. Where the last coefficients or the noise of the nodes are too large
+for the tolerance, as at a lonely point beside a cluster, the target is summed directly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from .._base.check import Array
+from .._cloud.box_tree import estimate_within
+from .dense_kernels import FOURTH, SQUARE, WEIGHT, column_count
+from .near import radii
+from .off_data import some_places
+from .one_scale import Places, Wish, scale_sums
+from .pricing import ScalePlan
+
+# Neighbours from which on interpolation pays: a dozen transforms a target cost about as much.
+MANY_NEIGHBOURS = 30_000
+# Share of the tolerance that each node's sums may use.
+_NODE = 1.0 / 32.0
+# The coefficients fall at least by this factor (the ellipse that touches 0.9 pi/2, for a ratio of 2).
+_DECAY = math.log(8.0)
+
+
+def adaptive_sums(
+    targets: Places,
+    sources: Places,
+    t: Array,
+    wish: Wish,
+    *,
+    advance: Callable[[int], object] = lambda _: None,
+) -> tuple[Array, ScalePlan]:
+    """`scale_sums` with times (q,), in the targets' order; the targets are points of the cloud."""
+    n, q = targets.points.shape
+    sums = np.empty((q, column_count(n, wish.spectrum)))
+    direct = np.ones(q, np.bool_)
+    band = np.floor(np.log2(t / t.min())).astype(np.int64)
+    nodes = 0
+    for b in np.unique(band):
+        rows = np.flatnonzero(band == b)
+        if n > 3 or _neighbours(targets, sources, t, rows, wish) < MANY_NEIGHBOURS:
+            continue
+        table, good, nodes = _interpolated(some_places(targets, rows), sources, t[rows], wish)
+        sums[rows[good]] = table[good]
+        direct[rows[good]] = False
+        advance(int(good.sum()))
+    rows = np.flatnonzero(direct)
+    if rows.size:
+        sums[rows], _ = scale_sums(some_places(targets, rows), sources, t[rows], wish, advance=advance)
+    report = ScalePlan(float(np.median(t)), "near", points_near=rows.size, points_transformed=q - rows.size)
+    report.reason = f"{rows.size:,} points by neighbours, each within its own reach"
+    if nodes:
+        report.method = "interpolated" if rows.size == 0 else "boxes"
+        report.reason += f"; {q - rows.size:,} interpolated between {nodes} times"
+    return sums, report
+
+
+def _neighbours(targets: Places, sources: Places, t: Array, rows: np.ndarray, wish: Wish) -> float:
+    """About how many neighbours a target of these rows has, from a few of them."""
+    m = sources.points.shape[1]
+    reach = 4.0 * radii(wish.tol, m, wish.half)[1]
+    counts = []
+    for i in rows[:: max(1, rows.size // 32)]:
+        at = np.ascontiguousarray(targets.points[:, i])
+        counts.append(estimate_within(*sources.tree, at, at, reach * t[i], m))
+    return float(np.mean(counts))
+
+
+def _interpolated(targets: Places, sources: Places, t: Array, wish: Wish) -> tuple[Array, np.ndarray, int]:
+    """Sums of targets whose times lie within a factor of two; where they are good; how many nodes."""
+    count = math.ceil((math.log(1.0 / wish.tol) + 4.0) / _DECAY) + 2
+    angle = (np.arange(count) + 0.5) * math.pi / count
+    low, high = math.log(float(t.min())), math.log(float(t.max()))
+    middle, half = 0.5 * (low + high), max(0.5 * (high - low), 1e-9)
+    x = np.clip((np.log(t) - middle) / half, -1.0, 1.0)
+    # The j-th Chebyshev polynomial at the targets is cos(j turn).
+    turn = np.arccos(x)[:, None] * np.arange(count)
+    basis = np.cos(turn) * np.where(np.arange(count) == 0, 1.0, 2.0) / count
+    checked = [WEIGHT, SQUARE] + ([FOURTH] if wish.fourth else [])
+    unit = {WEIGHT: np.ones(t.size), SQUARE: 2.0 * t, FOURTH: 8.0 * t * t}
+    sums = np.zeros((t.size, column_count(targets.points.shape[0], wish.spectrum)))
+    tails = {(c, j): np.zeros(t.size) for c in checked for j in (1, 2)}
+    noise = np.zeros(t.size)
+    sharper = replace(wish, tol=max(_NODE * wish.tol, 1e-13), half=False)
+    for theta in angle:
+        node = np.array([math.exp(middle + half * math.cos(theta))])
+        table, _ = scale_sums(targets, sources, node, sharper)
+        share = basis @ np.cos(theta * np.arange(count))
+        sums += share[:, None] * table
+        noise += np.abs(share) * table[:, WEIGHT]
+        for (c, j), tail in tails.items():
+            tail += (2.0 / count) * math.cos((count - j) * theta) * table[:, c]
+    own = sums[:, WEIGHT]
+    good = sharper.tol * noise <= 0.5 * wish.tol * own
+    for (c, _), tail in tails.items():
+        good &= np.abs(tail) <= 0.2 * wish.tol * own * unit[c]
+    return sums, good, count
