@@ -22,7 +22,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 
 $(VENV)/.test: $(VENV)/.base
 	$(PIP) install -c constraints.txt -e ".[io,show,torch,test,lint]"
-	sh tests/browser/install_chromium.sh
+	sh tools/install_chromium.sh
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base

@@ -20,7 +20,7 @@ import atheris
 with atheris.instrument_imports(include=["heatfield.io"], exclude=["heatfield.io._lzf"]):
     import heatfield.io as hio
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "io"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 from file_samples import SAMPLES
 
 TARGET = Path(tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)) / "fuzzed"

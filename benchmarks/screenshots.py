@@ -14,7 +14,7 @@ from pathlib import Path
 
 from heatfield.cli import main as command
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 from chromium import Browser
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -109,7 +109,7 @@ def clouds_in(seconds: float, shot: Shot) -> int:
 
 def load_reference() -> Any:
     """The plain NumPy specification that the tests compare with."""
-    path = HERE.parent / "tests" / "reference.py"
+    path = HERE.parent / "tests" / "helpers" / "reference.py"
     spec = importlib.util.spec_from_file_location("reference", path)
     if spec is None or spec.loader is None or not path.exists():
         raise SystemExit(f"the reference is missing: {path}; run the benchmark from a full checkout")

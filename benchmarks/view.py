@@ -22,7 +22,7 @@ from _machine import machine
 import heatfield as hf
 from heatfield.cli import main as command
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 from chromium import Browser
 
 OUTPUT = Path(__file__).parent / "results" / "view.json"

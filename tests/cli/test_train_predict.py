@@ -5,10 +5,10 @@ import json
 
 import numpy as np
 import pytest
-from estimator_checks import some_clouds
 
 import heatfield as hf
 from heatfield.cli import main
+from tests.helpers.estimator_checks import some_clouds
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from file_samples import SAMPLES
 
 import heatfield as hf
+from tests.helpers.file_samples import SAMPLES
+from tests.helpers.process import environment
 
 
 def attempt(path, **options):
@@ -186,7 +187,7 @@ def test_bombs_take_less_than_200_mb(tmp_path):
     bombs = list(map(str, make_bombs(tmp_path / "bombs")))
     answers = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *bombs],
-        capture_output=True, text=True, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=True, env=environment(OMP_NUM_THREADS="1"),
     ).stdout.splitlines()  # fmt: skip
     assert len(answers) == len(bombs)
     refused = set()

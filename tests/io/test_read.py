@@ -4,9 +4,9 @@ import gzip
 
 import numpy as np
 import pytest
-from file_samples import CIF, COLUMNS, PDB, POINTS, SAMPLES, SWC
 
 import heatfield as hf
+from tests.helpers.file_samples import CIF, COLUMNS, PDB, POINTS, SAMPLES, SWC
 
 
 @pytest.fixture

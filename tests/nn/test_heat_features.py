@@ -5,10 +5,10 @@ import re
 
 import numpy as np
 import pytest
-import reference
-from clouds import cloud, rotation
 
 import heatfield as hf
+from tests.helpers import reference
+from tests.helpers.clouds import cloud, rotation
 
 torch = pytest.importorskip("torch")
 from heatfield.nn import ClosedFormFeatures, HeatFeatures, pad_clouds  # noqa: E402

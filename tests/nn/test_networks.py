@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from clouds import rotation
 
 import heatfield as hf
+from tests.helpers.clouds import rotation
 
 torch = pytest.importorskip("torch")
 from heatfield.nn import HFSDGCNN, HFSFull, _graph  # noqa: E402

@@ -1,7 +1,6 @@
 """Training: it learns, the same to the bit, also when it is killed and goes on."""
 
 import io
-import os
 import re
 import signal
 import subprocess
@@ -13,7 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from estimator_checks import (
+
+import heatfield as hf
+from heatfield._classifier.training_options import training
+from heatfield._features.point_features import PointRecipe
+from heatfield._features.point_table import packed, point_table
+from tests.helpers.estimator_checks import (
     any_sequence_of_clouds_will_do,
     broken_cloud_is_named,
     clone_and_params_round_trip,
@@ -27,11 +31,7 @@ from estimator_checks import (
     threads_change_no_bit,
     wrong_input_is_refused,
 )
-
-import heatfield as hf
-from heatfield._classifier.training_options import training
-from heatfield._features.point_features import PointRecipe
-from heatfield._features.point_table import packed, point_table
+from tests.helpers.process import environment
 
 torch = pytest.importorskip("torch")
 from safetensors import safe_open  # noqa: E402
@@ -113,8 +113,7 @@ def test_clouds_hardly_influence_each_other():
 
 CODE = """
 import sys, numpy as np, torch, heatfield as hf
-sys.path.insert(0, {tests!r})
-from estimator_checks import some_clouds
+from tests.helpers.estimator_checks import some_clouds
 torch.set_num_threads(1)
 clouds, labels = some_clouds(40)
 model = hf.HFSClassifier("full", epochs={epochs}, n_scales=3, random_state=5, train_points=12, validation=0.2,
@@ -126,10 +125,10 @@ model.save({out!r})
 
 def run(**parts):
     """The training in a process of its own; it writes a line an epoch."""
-    tests = str(Path(__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": str(Path(hf.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
-    code = CODE.format(tests=tests, **{k: v if isinstance(v, int) else str(v) for k, v in parts.items()})
-    return subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True)
+    code = CODE.format(**{k: v if isinstance(v, int) else str(v) for k, v in parts.items()})
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env=environment(OMP_NUM_THREADS="1"), stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_killed_and_resumed_gives_the_same_weights(tmp_path):

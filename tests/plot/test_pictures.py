@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from pictures import GOLDEN, PICTURES, alike, blocks, gaps, render
 
 import heatfield as hf
+from tests.helpers.pictures import GOLDEN, PICTURES, alike, blocks, gaps, render
 
 
 def kept(name):
