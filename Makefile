@@ -26,7 +26,7 @@ $(VENV)/.test: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base
-	sh benchmarks/system_packages.sh
+	sh tools/system_packages.sh
 	$(PIP) install -c constraints.txt -e ".[show,bench]"
 	@touch $@
 
@@ -46,11 +46,11 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python -m benchmarks.speed
 
 # DATA=folder with cath15 etc.; without it only the synthetic sets run.
 accuracy: $(VENV)/.base
-	$(BIN)/python benchmarks/accuracy.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m benchmarks.accuracy $(if $(DATA),--data $(DATA))
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis heatfield-demo

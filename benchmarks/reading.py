@@ -1,6 +1,6 @@
 """Read every file under a folder and check what was read by other means.
 
-    python benchmarks/reading.py DATA
+    python -m benchmarks.reading DATA
 
 PDB: alpha carbons counted by gemmi. LAS: coordinates beside laspy's, to the last digit. SWC: parsed again
 by plain Python; each stretch of length L/m must hold the sampled point of its number. NPY: beside numpy.load.

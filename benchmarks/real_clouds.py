@@ -1,6 +1,6 @@
 """Whether ``auto`` and ``fast`` give what ``dense`` gives, to the tolerance, on real clouds.
 
-    python benchmarks/real_clouds.py DATA [--minutes 8]
+    python -m benchmarks.real_clouds DATA [--minutes 8]
 
 DATA holds one folder a set. Every cloud is taken whole, none is sampled down; from each set an even sample by
 size is drawn, the largest cloud always among them, and the sets take turns until the time is
@@ -11,17 +11,16 @@ up. For every output the worst error over all clouds, points and scales is told 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from _machine import machine
 
 import heatfield as hf
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, write
 
-HERE = Path(__file__).parent
 SUFFIXES = (".pdb", ".swc.gz", ".las", ".npy")
 TOLERANCES = (1e-6, 1e-9)
 # What is promised, in units of tol; density and energy relative to themselves, the others absolute.
@@ -85,7 +84,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder that holds one folder a set")
     parser.add_argument("--clouds", type=int, default=150, help="at most so many clouds a set")
     parser.add_argument("--minutes", type=float, default=8.0)
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "real_clouds.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "real_clouds.json")
     options = parser.parse_args()
 
     sets = {}
@@ -114,8 +113,7 @@ def main() -> None:
         for way, result in entry["table"].items():
             worst = ", ".join(f"{key} {value:.2g}" for key, value in result["worst"].items())
             print(f"  {way:15s} {worst}  {result['scales']}")
-    options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    write(options.out, found, sort_keys=True)
     limit = max(
         e
         for s in found["sets"].values()

@@ -1,17 +1,14 @@
 """The Fourier path beside plain sums: errors in units of eps times the largest sum."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from benchmarks import grid_error
 from heatfield._sums.fourier.by_finufft import Grid, digits_for, fourier_sums, reads_grid
 from heatfield._sums.fourier.interpolate import interpolate
 from heatfield._sums.fourier.kernel import GRID_EPS, bump_table, bump_transform, lanes_for, width_for
 from heatfield._sums.fourier.spread import spread
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 # What docs/fast.md allows; the weight is counted on with 2, the square with 10 (4 tol / 0.4 tol).
 MOST = {
     "weight": 1.0,
@@ -24,24 +21,10 @@ MOST = {
 }
 
 
-@pytest.fixture(scope="module")
-def grid_error():
-    import sys
-
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        spec = importlib.util.spec_from_file_location("grid_error", BENCHMARKS / "grid_error.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    return module
-
-
 @pytest.mark.parametrize("eps", [1e-3, 1e-5, 1e-7, 1e-9, 1e-11])
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["uniform", "place", "cluster", "lattice"])
-def test_errors_stay_below_what_is_counted_on(grid_error, kind, n, eps):
+def test_errors_stay_below_what_is_counted_on(kind, n, eps):
     assert reads_grid(eps, np.dtype(np.float64)) == (eps >= GRID_EPS)
     for t in (0.3, 0.01):
         found = grid_error.factors(grid_error.make(kind, n), t, eps)

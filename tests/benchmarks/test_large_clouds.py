@@ -3,55 +3,43 @@
 import json
 import math
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-
-@pytest.fixture(autouse=True)
-def on_path(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
+from benchmarks import real_clouds, scaling
+from benchmarks.lib.clouds import LARGE_CLOUDS, make_large_cloud
+from benchmarks.lib.scaling_picture import exponent, exponents
 
 
 def test_clouds_are_what_they_are_called():
-    import scaling
-
-    for name in scaling.CLOUDS:
-        points = scaling.make(name, 1000)
+    for name in LARGE_CLOUDS:
+        points = make_large_cloud(name, 1000)
         assert points.shape == (1000, 3)
         assert np.isfinite(points).all()
-        np.testing.assert_array_equal(points, scaling.make(name, 1000))
-    np.testing.assert_allclose(np.linalg.norm(scaling.make("sphere", 100), axis=1), 1.0)
-    assert np.linalg.norm(scaling.make("clustered", 1000)[:500], axis=1).max() < 0.01
+        np.testing.assert_array_equal(points, make_large_cloud(name, 1000))
+    np.testing.assert_allclose(np.linalg.norm(make_large_cloud("sphere", 100), axis=1), 1.0)
+    assert np.linalg.norm(make_large_cloud("clustered", 1000)[:500], axis=1).max() < 0.01
 
 
 def test_dense_is_extrapolated_by_the_square_and_marked():
-    import scaling
-
     runs = {"ball/dense/20000": {"seconds": 3.0, "jobs": 1, "tol": 1e-6, "date": "today"}}
     scaling.extrapolate(runs, 1e6)
     assert runs["ball/dense/1000000"]["seconds"] == pytest.approx(3.0 * 2500)
     assert runs["ball/dense/1000000"]["extrapolated"]
     assert "peak_bytes" not in runs["ball/dense/1000000"]
     # What was not measured is in no fit.
-    assert scaling.exponents(runs) == {}
+    assert exponents(runs) == {}
 
 
 def test_exponents_are_fitted_from_ten_thousand_on():
-    import scaling
-
     m = np.array([1e2, 1e3, 1e4, 1e5, 1e6])
-    assert scaling.exponent(m, np.maximum(0.01, 1e-6 * m**1.2)) == pytest.approx(1.2, abs=1e-9)
-    assert math.isnan(scaling.exponent(m[:3], m[:3]))
+    assert exponent(m, np.maximum(0.01, 1e-6 * m**1.2)) == pytest.approx(1.2, abs=1e-9)
+    assert math.isnan(exponent(m[:3], m[:3]))
 
 
 def test_cases():
-    import scaling
-
     assert scaling.cases("tree/auto", 1e3) == [("tree", "auto", 100), ("tree", "auto", 1000)]
     assert ("ball", "dense", 20_000) in scaling.cases("ball/dense", 1e6)
     assert ("ball", "dense", 100_000) not in scaling.cases("ball/dense", 1e6)
@@ -60,8 +48,6 @@ def test_cases():
 
 
 def test_a_run_is_kept_and_not_run_again(tmp_path, monkeypatch, capsys):
-    import scaling
-
     out, picture = tmp_path / "scaling.json", tmp_path / "scaling.png"
     arguments = ["scaling.py", "--largest", "100", "--cases", "ball/auto", "--jobs", "1"]
     monkeypatch.setattr(sys, "argv", [*arguments, "--out", str(out), "--picture", str(picture)])
@@ -85,9 +71,7 @@ def test_a_run_is_kept_and_not_run_again(tmp_path, monkeypatch, capsys):
     assert "ball/auto/100" in capsys.readouterr().out
 
 
-def test_real_clouds_tells_an_error_in_units_of_the_promise(tmp_path):
-    import real_clouds
-
+def test_real_clouds_gives_errors_in_units_of_the_tolerance(tmp_path):
     exact = {name: np.full((2, 2), 4.0) for name in real_clouds.PROMISE}
     off = {name: values + 1e-6 for name, values in exact.items()}
     found = real_clouds.errors(SimpleNamespace(**off), SimpleNamespace(**exact), 1e-6)

@@ -1,30 +1,22 @@
 """The benchmark's bookkeeping, on made-up figures: nothing is timed and no rival is needed."""
 
 import copy
-import importlib.util
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "speed.py"
-
-
-@pytest.fixture(scope="module")
-def speed():
-    spec = importlib.util.spec_from_file_location("speed_benchmark", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    yield spec.loader.exec_module(module) or module
-    del sys.modules[spec.name]
+from benchmarks import speed
+from benchmarks.lib.clouds import make_cloud
+from benchmarks.lib.race import best_of, race
+from benchmarks.lib.speed_goals import is_busy, judge
+from benchmarks.lib.speed_report import all_clouds_table, report, rivals_table
 
 
 def entry(ms):
     return {"best_ms": ms, "median_ms": ms, "cpu_ms": ms, "clouds_a_shot": 1}
 
 
-def made_up_case(speed, kind, m, n, desc64, desc32, joint64, notes=None):
+def made_up_case(kind, m, n, desc64, desc32, joint64, notes=None):
     times = {
         "reference simple": entry(60.0),
         "reference desc": entry(120.0),
@@ -48,7 +40,7 @@ def made_up_case(speed, kind, m, n, desc64, desc32, joint64, notes=None):
 
 
 @pytest.fixture
-def result(speed):
+def result():
     missing = {"jakteristics": "not installed", "FPFH, filled radii": "failed: ValueError: no normals"}
     made_up = {
         "date": "2000-01-01 00:00 UTC",
@@ -63,9 +55,9 @@ def result(speed):
             "load_average": [0.1, 0.1, 0.1],
         },
         "cases": [
-            made_up_case(speed, "sphere", 128, 3, 10.0, 8.0, 20.0),
-            made_up_case(speed, "sphere", 1024, 3, 10.0, 10.0, 40.0, missing),
-            made_up_case(speed, "orbit", 1000, 2, 9.0, 9.0, 9.0),
+            made_up_case("sphere", 128, 3, 10.0, 8.0, 20.0),
+            made_up_case("sphere", 1024, 3, 10.0, 10.0, 40.0, missing),
+            made_up_case("orbit", 1000, 2, 9.0, 9.0, 9.0),
         ],
         "threads": [
             {
@@ -80,7 +72,7 @@ def result(speed):
         "load_average_after": [0.2, 0.1, 0.1],
         "busy": False,
     }
-    made_up["goals"] = speed.judge(made_up)
+    made_up["goals"] = judge(made_up)
     return made_up
 
 
@@ -105,11 +97,11 @@ def test_goals_are_judged_by_their_own_bounds(result):
     ]
 
 
-def test_what_was_not_measured_is_neither_met_nor_missed(speed, result):
+def test_what_was_not_measured_is_neither_met_nor_missed(result):
     bare = copy.deepcopy(result) | {"cases": [], "threads": [], "imports": None, "memory": None}
-    bare["goals"] = speed.judge(bare)
+    bare["goals"] = judge(bare)
     assert [goal["met"] for goal in bare["goals"]] == [None] * 7
-    text = speed.report(bare)
+    text = report(bare)
     assert text.count("\n  not measured ") == 7
     assert "not measured: fewer than two cores" in text
 
@@ -118,8 +110,8 @@ def lines_of(text, start):
     return [line.split() for line in text.splitlines() if line.strip().startswith(start)]
 
 
-def test_the_report_shows_every_contender_and_every_goal(speed, result):
-    text = speed.report(result)
+def test_the_report_shows_every_contender_and_every_goal(result):
+    text = report(result)
     assert "sphere, m=1024, n=3: one cloud, one thread" in text
     assert lines_of(text, "heatfield desc float64") == [
         ["heatfield", "desc", "float64", "10.00", "10.00", "10.00", "12.0"]
@@ -129,18 +121,18 @@ def test_the_report_shows_every_contender_and_every_goal(speed, result):
     assert "failed: ValueError: no normals" in text
     assert len(lines_of(text, "met")) == 4
     assert len(lines_of(text, "NOT MET")) == 3
-    assert "64 clouds of 1024 points: 19.00 ms a cloud with one thread, 10.00 with two, 1.90 times" in text
+    assert "64 clouds of 1024 points: 19.00 ms per cloud with one thread, 10.00 with two, 1.90 times" in text
     assert "Abacus 3000, 2 cores, avx2" in text
 
 
-def test_rivals_are_compared_with_both_precisions(speed, result):
-    lines = speed.rivals_table(result["cases"][0])
+def test_rivals_are_compared_with_both_precisions(result):
+    lines = rivals_table(result["cases"][0])
     assert len(lines) == 2  # the references and we ourselves are no rivals
     assert lines[1].split() == ["HKS,", "scipy", "4.80", "6.00"]
 
 
-def test_the_table_of_all_clouds_has_a_row_for_each_and_a_dash_where_nothing_ran(speed, result):
-    lines = speed.all_clouds_table(result["cases"])
+def test_the_table_of_all_clouds_has_a_row_for_each_and_a_dash_where_nothing_ran(result):
+    lines = all_clouds_table(result["cases"])
     numbered = [line.split(maxsplit=1)[1] for line in lines[1:] if line.split()[0].isdigit()]
     assert {"reference desc", "heatfield joint float32", "HKS, scipy", "jakteristics"} <= set(numbered)
     rows = [line for line in lines if "m=" in line]
@@ -154,34 +146,45 @@ def test_the_table_of_all_clouds_has_a_row_for_each_and_a_dash_where_nothing_ran
     assert [row.split().count("-") for row in rows] == [len(missing)] * 3
 
 
-def test_a_busy_machine_is_said(speed, result):
-    assert not speed.is_busy(result["cases"], [])
+def test_a_busy_machine_is_said(result):
+    assert not is_busy(result["cases"], [])
     slow = copy.deepcopy(result["cases"])
     for case in slow:
         for times in case["times"].values():
             times["median_ms"] *= 1.5
-    assert speed.is_busy(slow, [])
-    assert "WARNING" not in speed.report(result)
-    assert "WARNING" in speed.report(result | {"busy": True})
+    assert is_busy(slow, [])
+    assert "WARNING" not in report(result)
+    assert "WARNING" in report(result | {"busy": True})
 
 
-def test_contenders_take_turns(speed):
+def test_contenders_take_turns():
     calls = []
     shots = {name: (lambda count, name=name: calls.append((name, count))) for name in "ab"}
-    times = speed.race(shots, rounds=3, seconds=0.0, clouds=5)
+    times = race(shots, rounds=3, seconds=0.0, clouds=5)
     assert [name for name, _ in calls[2:]] == ["a", "b", "b", "a", "a", "b"]
     assert {count for _, count in calls[2:]} == {5}
     assert set(times) == {"a", "b"}
 
 
+def test_best_of_stops_at_each_of_its_limits():
+    calls = []
+    best_of(lambda: calls.append(0), least=2, most=4)
+    assert len(calls) == 4
+    best_of(lambda: calls.append(0), least=2, most=4, total=0.0)
+    assert len(calls) == 6
+    seconds, result = best_of(lambda: calls.append(0) or len(calls), least=1, most=4, single=0.0)
+    assert result == len(calls) == 7
+    assert seconds >= 0.0
+
+
 @pytest.mark.parametrize(("kind", "n"), [("sphere", 3), ("ball", 3), ("curve", 3), ("orbit", 2)])
-def test_clouds_are_the_same_in_every_run(speed, kind, n):
-    points = speed.make_cloud(kind, 50)
+def test_clouds_are_the_same_in_every_run(kind, n):
+    points = make_cloud(kind, 50)
     assert points.shape == (50, n)
     assert len(np.unique(points, axis=0)) == 50
-    np.testing.assert_array_equal(points, speed.make_cloud(kind, 50))
+    np.testing.assert_array_equal(points, make_cloud(kind, 50))
 
 
-def test_an_unknown_cloud_is_refused(speed):
+def test_an_unknown_cloud_is_refused():
     with pytest.raises(ValueError, match=r"kind must be .* got 'cube'"):
-        speed.make_cloud("cube", 10)
+        make_cloud("cube", 10)

@@ -1,4 +1,4 @@
-"""Write docs/accuracy.md, docs/learned.md and docs/speed.md from the result files beside this script.
+"""Write docs/accuracy.md, docs/learned.md and docs/speed.md from the result files.
 
 No figure in these pages is typed by hand: run a benchmark, then this.
 """
@@ -6,11 +6,10 @@ No figure in these pages is typed by hand: run a benchmark, then this.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-from _learned_page import epochs_page, learned_page, stamp
+from benchmarks.lib.results import DOCS, RESULTS
+from tools.learned_page import epochs_page, learned_page, stamp
 
-RESULTS = Path(__file__).parent / "results"
 COLUMNS = (
     "reference desc",
     "heatfield simple float64",
@@ -18,7 +17,6 @@ COLUMNS = (
     "heatfield desc float32",
     "heatfield joint float64",
 )
-DOCS = Path(__file__).parents[1] / "docs"
 
 
 def accuracy_page(result: dict) -> str:
@@ -63,7 +61,7 @@ def speed_page(result: dict) -> str:
     lines += [
         "",
         "One thread, best of several rounds in which all take turns; 1,024 points on a sphere, 8 scales.",
-        "The reference is `tests/reference.py`, NumPy as one would write it down.",
+        "The reference is `tests/helpers/reference.py`, NumPy as one would write it down.",
         "",
         "| what | ms a cloud | times faster than the reference |",
         "|---|---|---|",
@@ -90,12 +88,12 @@ def speed_page(result: dict) -> str:
     return "\n".join([*lines, ""])
 
 
-def roads_page(result: dict) -> str:
-    """What could still be saved at a thousand points, and how far each road goes."""
+def dense_limits_page(result: dict) -> str:
+    """What could still be saved at a thousand points, and how much."""
     lines = [
-        "## Roads to a faster dense path",
+        "## What could make the dense path faster",
         "",
-        f"`python benchmarks/roads.py`, {stamp(result)}; 1,024 points, all moments, one thread.",
+        f"`python -m benchmarks.dense_limits`, {stamp(result)}; 1,024 points, all moments, one thread.",
         "",
         "| cloud | float64, all pairs | with lists | float32, all pairs | with lists |",
         "|---|---|---|---|---|",
@@ -137,8 +135,8 @@ def main() -> None:
             print(f"{path.name} is missing: run the benchmark first")
             continue
         text = page(json.loads(path.read_text()))
-        if name == "speed" and (RESULTS / "roads.json").exists():
-            text += "\n" + roads_page(json.loads((RESULTS / "roads.json").read_text()))
+        if name == "speed" and (RESULTS / "dense_limits.json").exists():
+            text += "\n" + dense_limits_page(json.loads((RESULTS / "dense_limits.json").read_text()))
         if name == "learned" and (RESULTS / "epochs.json").exists():
             text += "\n" + epochs_page(json.loads((RESULTS / "epochs.json").read_text()))
         (DOCS / f"{name}.md").write_text(text)

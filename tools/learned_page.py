@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from _learned_rows import PAPER, ROWS
+
+from benchmarks.lib.learned_rows import PAPER, ROWS
 
 _SPLITS = "accuracy, stratified 80/20 splits"
 _FOLDS = "mean accuracy over classes, 5 stratified folds"
@@ -33,7 +34,7 @@ def learned_page(result: dict) -> str:
     lines = [
         "# Learned pooling: what was measured",
         "",
-        f"`python benchmarks/learned.py`, {stamp(result)}, one thread; raw figures and",
+        f"`python -m benchmarks.learned`, {stamp(result)}, one thread; raw figures and",
         "settings in `benchmarks/results/learned.json`. How to use it: [learning.md](learning.md).",
         "",
     ]
@@ -136,7 +137,7 @@ def epochs_page(result: dict) -> str:
     lines = [
         "## Epochs a second",
         "",
-        f"`python benchmarks/epochs.py`, {stamp(result)}, threads: {result['threads']}{tuned}.",
+        f"`python -m benchmarks.epochs`, {stamp(result)}, threads: {result['threads']}{tuned}.",
         "HFS-full in space, 8 scales, batches of 32, features in memory.",
         "",
         "| clouds | packed | Python loop | padded, masked | packed, a quarter of points | features, once |",

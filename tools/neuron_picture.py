@@ -1,6 +1,6 @@
 """Draw docs/pipeline.png from one real neuron, which is not part of this repository.
 
-python benchmarks/neuron_pictures.py NEURON.swc.gz
+python -m tools.neuron_picture NEURON.swc.gz
 """
 
 from __future__ import annotations

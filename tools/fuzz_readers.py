@@ -1,7 +1,7 @@
 """A long fuzz of all readers by atheris, guided by coverage; the short ones run with the tests.
 
     pip install atheris
-    python benchmarks/fuzz_readers.py CORPUS -max_total_time=600 -rss_limit_mb=1024 -timeout=20
+    python -m tools.fuzz_readers CORPUS -max_total_time=600 -rss_limit_mb=1024 -timeout=20
 
 CORPUS is a folder; it is filled with the sound samples of the tests first. Anything but a cloud
 or a ReadError ends the run with the input that caused it.
@@ -20,8 +20,7 @@ import atheris
 with atheris.instrument_imports(include=["heatfield.io"], exclude=["heatfield.io._lzf"]):
     import heatfield.io as hio
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
-from file_samples import SAMPLES
+from tests.helpers.file_samples import SAMPLES
 
 TARGET = Path(tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)) / "fuzzed"
 

@@ -44,7 +44,7 @@ class Rival:
         except ModuleNotFoundError:
             return "not installed"
         except (ImportError, OSError) as error:  # a shared library of the system is missing
-            return f"installed, but does not load: {error} (see benchmarks/system_packages.sh)"
+            return f"installed, but does not load: {error} (see tools/system_packages.sh)"
         for package in self.packages:
             try:
                 return f"{package} {importlib.metadata.version(package)}"

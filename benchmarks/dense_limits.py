@@ -1,6 +1,6 @@
-"""Roads to a faster dense path at a thousand points, and how far each one goes.
+"""What could make the dense path faster at a thousand points, and by how much.
 
-    python benchmarks/roads.py            # writes benchmarks/results/roads.json
+    python -m benchmarks.dense_limits            # writes benchmarks/results/dense_limits.json
 
 For each scale of the schedule: the share of pairs that the lists of blocks keep, from
 coarse to fine; the share that would be kept with a list of points; the time in both
@@ -10,27 +10,24 @@ any low-rank expansion can save (rank * 12 products a point instead of m * 24).
 
 from __future__ import annotations
 
-import json
-import time
-from pathlib import Path
-
 import numpy as np
-from _machine import machine
 
+from benchmarks.lib.machine import machine
+from benchmarks.lib.race import best_of
+from benchmarks.lib.results import RESULTS, write
 from heatfield._signatures.scales import schedule_of
 from heatfield._sums.dense import DIGITS, Cloud
 from heatfield._sums.dense_kernels import _cutoff, column_count, dense_sums, gaps_to_blocks
 
-OUTPUT = Path(__file__).parent / "results" / "roads.json"
+OUTPUT = RESULTS / "dense_limits.json"
 M = 1024
 
 
 def best_ms(cloud: Cloud, unit: np.ndarray, digits: float, dtype: np.dtype, rounds: int = 15) -> float:
     """Time of all sums, best of several."""
     sums = np.zeros((M, unit.shape[1], column_count(3, True)))
-    best = np.inf
-    for _ in range(rounds):
-        started = time.perf_counter()
+
+    def call() -> None:
         dense_sums(
             cloud.sources,
             cloud.boxes,
@@ -44,8 +41,8 @@ def best_ms(cloud: Cloud, unit: np.ndarray, digits: float, dtype: np.dtype, roun
             np.empty(0, dtype),
             sums,
         )
-        best = min(best, time.perf_counter() - started)
-    return round(1e3 * best, 3)
+
+    return round(1e3 * best_of(call, least=rounds, most=rounds)[0], 3)
 
 
 def clouds() -> dict[str, np.ndarray]:
@@ -90,7 +87,7 @@ def main() -> None:
         print(name, {k: v for k, v in entry.items() if k != "scales"})
         for row in entry["scales"]:
             print("  ", row)
-    OUTPUT.write_text(json.dumps(result, indent=1) + "\n")
+    write(OUTPUT, result)
     print(f"results in {OUTPUT.name}")
 
 

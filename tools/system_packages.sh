@@ -32,7 +32,7 @@ fi
 if ! command -v apt-get >/dev/null 2>&1; then
     echo "system packages: Open3D needs$missing, and this machine has no apt-get." >&2
     echo "Install the same libraries with the system's own package manager, or run" >&2
-    echo "benchmarks/speed.py as it is: it reports Open3D as not loadable and measures the rest." >&2
+    echo "python -m benchmarks.speed as it is: it reports Open3D as not loadable and measures the rest." >&2
     exit 1
 fi
 

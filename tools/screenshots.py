@@ -1,6 +1,6 @@
 """Screenshots of the viewer for docs: a neuron, a tree, a protein and a shape.
 
-python benchmarks/screenshots.py FOLDER     # writes docs/view_*.png; needs Chromium
+python -m tools.screenshots FOLDER     # writes docs/view_*.png; needs Chromium
 
 FOLDER holds neurons4, trees8, cath15 and shapes10.
 """
@@ -12,12 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.lib.results import DOCS
 from heatfield.cli import main as command
+from tests.helpers.chromium import Browser
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
-from chromium import Browser
-
-DOCS = Path(__file__).parents[1] / "docs"
 # name: file, options, what to do in the page before the picture is taken
 PICTURES = {
     "neuron": (
