@@ -3,7 +3,7 @@
     python -m benchmarks.accuracy [--data FOLDER] [--splits 20] [--jobs 2]
 
 Every finished split is written to benchmarks/results/accuracy.json at once; run again,
-the script goes on where it stopped. A setting that changes starts its rows anew.
+the script continues where it stopped. A setting that changes starts its rows again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ROWS = {
 
 
 def protein_domains(folder: Path) -> tuple[list[np.ndarray], np.ndarray]:
-    """C-alpha clouds at native resolution, one folder a class."""
+    """C-alpha clouds at native resolution, one folder per class."""
     clouds, labels = [], []
     for path in sorted(folder.glob("*/*.pdb")):
         clouds.append(hf.read_points(path))
@@ -83,7 +83,7 @@ def one_split(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, help="folder that holds cath15, one folder a class in it")
+    parser.add_argument("--data", type=Path, help="folder that holds cath15, one folder per class in it")
     parser.add_argument("--splits", type=int, default=20, help="splits of Orbit5k")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULTS / "accuracy.json")

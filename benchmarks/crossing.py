@@ -1,9 +1,9 @@
-"""Where the fast path overtakes the dense one, and where `auto` changes over.
+"""From which size the fast path is faster than the dense one, and where `auto` switches.
 
     python -m benchmarks.crossing      # writes benchmarks/results/crossing.json, a few minutes
 
 For each cloud of `lib/clouds.py` both paths are timed side by side at growing sizes, the best of many; the
-crossing is found between two sizes in the logarithm of their ratio. `auto` should change over
+crossing is found between two sizes in the logarithm of their ratio. `auto` should switch
 within a factor of 1.5 of it.
 """
 

@@ -5,7 +5,7 @@
 For each scale of the schedule: the share of pairs that the lists of blocks keep, from
 coarse to fine; the share that would be kept with a list of points; the time in both
 precisions, with and without lists; and the numerical rank of the kernel, which bounds what
-any low-rank expansion can save (rank * 12 products a point instead of m * 24).
+any low-rank expansion can save (rank * 12 products per point instead of m * 24).
 """
 
 from __future__ import annotations

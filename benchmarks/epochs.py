@@ -1,11 +1,11 @@
-"""How many epochs a second: packed batches beside two plain ways to train the same network.
+"""How many epochs per second: packed batches beside two plain ways to train the same network.
 
     python -m benchmarks.epochs       # writes benchmarks/results/epochs.json
 
 All train HFS-full with the same batches from features that are in memory. "loop" joins the clouds of a
 batch and pools them one by one in Python; "padded" fills them up to the largest and masks, as a torch
 DataLoader with a collate function does; "a quarter" is packed with a quarter of the points of each cloud,
-drawn anew. They take turns; the best epoch of each counts.
+drawn again. They take turns; the best epoch of each counts.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python -m benchmarks.learned [SET ...] [--data FOLDER] [--rows ROW ...] [--splits K] [--cache FOLDER]
 
-Every finished split is written to benchmarks/results/learned.json at once, and training keeps a checkpoint an
-epoch in the cache folder: run again, the script goes on where it stopped. A row whose settings change
-starts anew. Two settings of the C library save a third of the time on Linux (large tables are not given back
-to the system after every step):
+Every finished split is written to benchmarks/results/learned.json at once, and training keeps a checkpoint
+per epoch in the cache folder: run again, the script continues where it stopped. A row whose settings change
+starts again. Two settings of the C library save a third of the time on Linux (large tables are not given
+back to the system after every step):
 
     MALLOC_MMAP_THRESHOLD_=17179869184 MALLOC_TRIM_THRESHOLD_=17179869184 MALLOC_TOP_PAD_=268435456
 """

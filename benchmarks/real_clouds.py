@@ -2,9 +2,9 @@
 
     python -m benchmarks.real_clouds DATA [--minutes 8]
 
-DATA holds one folder a set. Every cloud is taken whole, none is sampled down; from each set an even sample by
-size is drawn, the largest cloud always among them, and the sets take turns until the time is
-up. For every output the worst error over all clouds, points and scales is told in units of what is promised
+DATA holds one folder per set. Every cloud is taken whole, none is sampled down; from each set an even
+sample by size is drawn, the largest cloud always among them, and the sets take turns until the time is up.
+For every output the worst error over all clouds, points and scales is given in units of what is promised
 (docs/fast.md): 1 would be the limit. Writes benchmarks/results/real_clouds.json.
 """
 
@@ -81,8 +81,8 @@ def compare(path: Path, table: dict) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", type=Path, help="folder that holds one folder a set")
-    parser.add_argument("--clouds", type=int, default=150, help="at most so many clouds a set")
+    parser.add_argument("data", type=Path, help="folder that holds one folder per set")
+    parser.add_argument("--clouds", type=int, default=150, help="at most this many clouds per set")
     parser.add_argument("--minutes", type=float, default=8.0)
     parser.add_argument("--out", type=Path, default=RESULTS / "real_clouds.json")
     options = parser.parse_args()

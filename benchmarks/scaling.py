@@ -3,13 +3,13 @@
     python -m benchmarks.scaling [--largest 1e7] [--cases sphere/auto,ball/sklearn] [--jobs 2] [--draw]
 
 Every case runs in a fresh process: it compiles on a small cloud of the same kind, then measures one call.
-Each finished case is written to benchmarks/results/scaling.json at once; run again, the script goes on where
-it stopped (a case with other settings is run anew). Then docs/scaling.png is drawn, with the exponent of
-seconds ~ m**p fitted to the sizes from 1e4 on; ``--draw`` only draws.
+Each finished case is written to benchmarks/results/scaling.json at once; run again, the script continues
+where it stopped (a case with other settings is run again). Then docs/scaling.png is drawn, with the exponent
+of seconds ~ m**p fitted to the sizes from 1e4 on; ``--draw`` only draws.
 
 dense, fast, auto   Eight scales, all local and global outputs, float64, tol = 1e-6 (dense: to rounding).
                     Dense is run up to 20,000 points; beyond, its time there is multiplied by
-                    (m / 20,000)**2 and marked ``extrapolated``; its memory is not told.
+                    (m / 20,000)**2 and marked ``extrapolated``; its memory is not given.
 sklearn             scikit-learn's KernelDensity (kd tree): the density alone, at one scale, the fourth of
                     eight, to rtol = 1e-6; one thread. Run while the next size may end within ``--patience``.
 keops               PyKeOps, where it is installed: the density alone at that scale, exact sums of all

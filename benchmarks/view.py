@@ -3,7 +3,7 @@
 python -m benchmarks.view       # writes benchmarks/results/view.json; needs Chromium
 
 The browser is headless and renders in software (SwiftShader), on the same cores as everything else: the
-slowest way there is. Ready: from the start of loading to the second frame after the first drawing. Frames:
+slowest case. Ready: from the start of loading to the second frame after the first drawing. Frames:
 counted over five seconds in which every frame turns the cloud, after two in which the page finds its pace.
 """
 

@@ -21,7 +21,7 @@ def test_import_loads_nothing_heavy():
     assert heavy.isdisjoint(loaded)
 
 
-def test_numerics_load_no_leaf():
+def test_signatures_load_neither_learning_nor_plotting():
     """Signatures need neither learning nor plotting."""
     code = """
 import heatfield as hf, json, sys

@@ -3,7 +3,7 @@
     pip install atheris
     python -m tools.fuzz_readers CORPUS -max_total_time=600 -rss_limit_mb=1024 -timeout=20
 
-CORPUS is a folder; it is filled with the sound samples of the tests first. Anything but a cloud
+CORPUS is a folder; it is filled with the valid samples of the tests first. Anything but a cloud
 or a ReadError ends the run with the input that caused it.
 """
 

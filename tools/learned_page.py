@@ -76,12 +76,12 @@ _READING = (
     "rows that were trained anyway. The paper trains 250 epochs with all points of a cloud; what each row",
     "had is in its last column. The paper's figures for the reconstructed sets belong to other clouds.",
     "",
-    "A split of Orbit5k tests 1,500 clouds: at 98 % right, chance alone moves a row by 0.36 points a",
-    "split. No single step of the ablation (the rows of 16 epochs) is surely more than that; the largest",
+    "A split of Orbit5k tests 1,500 clouds: at 98 % right, chance alone moves a row by 0.36 points",
+    "per split. No single step of the ablation (the rows of 16 epochs) is surely more than that; the largest",
     "is from 8 to 16 scales. The row with smoothing, std and 40 epochs was put together on two other draws",
     "(random states 1 and 2); that sixteen scales are worth 40 epochs was decided after two of these",
     "splits had been seen. With all points in every epoch the network gets all of its training clouds",
-    "right and fewer of the others: drawing points anew also keeps it from learning clouds by heart. On",
+    "right and fewer of the others: drawing points again also keeps it from memorising clouds. On",
     "another draw nearly all mistakes were between r = 2.5 and r = 3.5, whose orbits often fill the square",
     "alike. 99 % was not reached.",
     "",
@@ -112,7 +112,7 @@ def _behind(sets: dict) -> list[str]:
 _WHY = (
     "On Processes the paper finds the same order. On the trees four other trainings were tried: weight",
     "decay, a network of a tenth of the size, a quarter of the epochs, richer features. None is clearly",
-    "better, whether it gets nearly all or two thirds of its training clouds right, so learning by heart",
+    "better, whether it gets nearly all or two thirds of its training clouds right, so memorising",
     "is not the whole cause; the folds are small, and chance is a good part of the gap. On the balanced",
     "disks and annuli, where the class is a count of shapes, the network learns its training clouds and",
     "not the rule.",
@@ -132,10 +132,10 @@ def _trained(settings: dict) -> str:
 
 
 def epochs_page(result: dict) -> str:
-    """Epochs a second, packed and plain."""
+    """Epochs per second, packed and plain."""
     tuned = ", C library tuned" if result["malloc_tuned"] else ""
     lines = [
-        "## Epochs a second",
+        "## Epochs per second",
         "",
         f"`python -m benchmarks.epochs`, {stamp(result)}, threads: {result['threads']}{tuned}.",
         "HFS-full in space, 8 scales, batches of 32, features in memory.",

@@ -61,9 +61,9 @@ def speed_page(result: dict) -> str:
     lines += [
         "",
         "One thread, best of several rounds in which all take turns; 1,024 points on a sphere, 8 scales.",
-        "The reference is `tests/helpers/reference.py`, NumPy as one would write it down.",
+        "The reference is `tests/helpers/reference.py`, the equations in plain NumPy.",
         "",
-        "| what | ms a cloud | times faster than the reference |",
+        "| what | ms per cloud | times faster than the reference |",
         "|---|---|---|",
     ]
     for name, entry in sorted(head["times"].items(), key=lambda item: item[1]["best_ms"]):
@@ -75,7 +75,7 @@ def speed_page(result: dict) -> str:
         lines.append(f"| {goal['goal']} | {goal['asked']} | {shown} | {'yes' if goal['met'] else '**no**'} |")
     lines += [
         "",
-        "All clouds, milliseconds a cloud:",
+        "All clouds, milliseconds per cloud:",
         "",
         "| cloud | m | n | reference desc | simple | desc | desc float32 | joint |",
     ]

@@ -1,8 +1,8 @@
-"""Other descriptors of a point cloud, each behind a function of one cloud that takes no set-up.
+"""Other descriptors of a point cloud, each as a function of one cloud without set-up.
 
 Every rival stops at its features per point (torch: at all local and global quantities).
 None pays for pooling, while the reference and heatfield are timed down to the pooled
-vector: where the comparison leans, it leans towards the rival.
+vector: where the comparison is uneven, it favours the rival.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def in_unit_ball(points: Array) -> Array:
 
 
 def radius_of(points: Array, neighbours: int) -> float:
-    """The radius that holds so many neighbours of a point, on average over the cloud."""
+    """The radius that holds this many neighbours of a point, on average over the cloud."""
     count = min(neighbours, len(points) - 1) + 1
     return float(cKDTree(points).query(points, k=count)[0][:, -1].mean())
 
@@ -115,7 +115,7 @@ def hks(points: Array, neighbours: int = 10, pairs: int = 80, n_times: int = 16)
 def numpy_dense(points: Array, n_scales: int = 8) -> Run:
     """All local and global quantities of ``desc`` in NumPy written for speed rather than to be read.
 
-    The reference computes the distances three times and two exponentials a pair. Here
+    The reference computes the distances three times and two exponentials per pair. Here
     distances are found once, one exponential serves both kernels, all moments come from
     one matrix product, and the work tables are reused: what an expert gets from NumPy.
     """

@@ -63,7 +63,7 @@ def test_select_in_a_range_leaves_the_rest(values, data):
 
 @pytest.mark.parametrize("values", FINITE.values(), ids=FINITE)
 def test_percentiles_one_after_the_other(values):
-    """As pooling takes them: each goes on where the one before stopped."""
+    """As pooling takes them: each continues where the one before stopped."""
     work, rank = values.copy(), 0
     for q in (10, 50, 90):
         found, rank = percentile(work, rank, len(work), q / 100)

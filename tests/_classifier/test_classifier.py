@@ -94,7 +94,7 @@ def test_gaps_are_filled_and_the_rest_kept():
     assert (GapImputer().fit(np.full((3, 1), np.nan)).transform([[np.nan]]) == 0.0).all()
 
 
-def test_round_off_is_silenced():
+def test_round_off_is_set_to_zero():
     rng = np.random.default_rng(0)
     X = np.c_[rng.normal(size=50), 1.0 + 1e-13 * rng.normal(size=50), 1e-12 * rng.normal(size=50)]
     found = RoundOffScaler(1e-9).fit_transform(X)

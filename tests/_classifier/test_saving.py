@@ -1,4 +1,4 @@
-"""Models in folders: the same predictions in a fresh process, and no trust in files that do not fit."""
+"""Saved models: the same predictions in a fresh process, and files that do not fit are refused."""
 
 import hashlib
 import json

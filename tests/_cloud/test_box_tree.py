@@ -1,4 +1,4 @@
-"""The tree of boxes, and the schedule of large clouds through it: exactly what the plain passes give."""
+"""The tree of boxes, and the schedule of large clouds through it: exactly the results of the plain passes."""
 
 import numpy as np
 import pytest

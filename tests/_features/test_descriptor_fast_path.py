@@ -1,4 +1,4 @@
-"""Descriptors by the fast path: method and tol take effect, and the promise survives the pooling."""
+"""Descriptors by the fast path: method and tol take effect, and pooling keeps the tolerance."""
 
 import numpy as np
 import pytest
@@ -68,12 +68,12 @@ def test_squared_spreads_keep_the_promise(name, prices):
     field = np.log(hf.signatures(points, scales, method="dense").density)
     sources, boxes, order, exponent = arrange(points)
     places = Places.of(sources, boxes)
-    wish = Wish(tol, False, False, False, np.dtype(np.float64), 1, PRICES[prices])
+    request = Wish(tol, False, False, False, np.dtype(np.float64), 1, PRICES[prices])
     for a, b in [(0, 1), (1, 2), (2, 3), (0, 3)]:
         t = float(np.ldexp(scales[b], -2 * exponent))
-        mass = scale_sums(places, places, np.array([t]), wish)[0][:, WEIGHT]
+        mass = scale_sums(places, places, np.array([t]), request)[0][:, WEIGHT]
         with tqdm(disable=True) as bar:
-            found = _neighbourhood_fast._spread(places, t, mass, field[order, a], wish, bar)
+            found = _neighbourhood_fast._spread(places, t, mass, field[order, a], request, bar)
         expected = reference_joint.neighbourhood_spread(points, scales, field, a, b)[order]
         unit = np.ptp(field[:, a])
         assert np.abs(found**2 - expected**2).max() <= 16 * tol * unit**2
@@ -83,9 +83,9 @@ def test_squared_spreads_keep_the_promise(name, prices):
 def test_a_field_that_does_not_vary_has_no_spread():
     sources, boxes, _, _ = arrange(cloud("ball", 2, 100))
     places = Places.of(sources, boxes)
-    wish = Wish(1e-6, False, False, False, np.dtype(np.float64), 1, Costs())
+    request = Wish(1e-6, False, False, False, np.dtype(np.float64), 1, Costs())
     with tqdm(disable=True) as bar:
-        spread = _neighbourhood_fast._spread(places, 0.1, np.ones(100), np.full(100, 3.0), wish, bar)
+        spread = _neighbourhood_fast._spread(places, 0.1, np.ones(100), np.full(100, 3.0), request, bar)
     assert (spread == 0.0).all()
 
 
@@ -113,7 +113,7 @@ def test_threads_change_no_bit_on_the_near_path(monkeypatch):
     np.testing.assert_array_equal(one, two)
 
 
-def test_wishes_are_checked():
+def test_options_are_checked():
     points = [cloud("ball", 2, 50)]
     for options, message in (
         ({"method": "quick"}, "method must be one of 'auto', 'dense', 'fast', got 'quick'"),
@@ -125,7 +125,7 @@ def test_wishes_are_checked():
             hf.HFSClassifier(**options).fit(points * 4, [0, 0, 1, 1])
 
 
-def test_the_classifier_silences_what_the_tolerance_leaves_open():
+def test_the_classifier_sets_to_zero_what_varies_less_than_the_tolerance():
     rng = np.random.default_rng(3)
     clouds = [rng.normal(size=(60, 2)) * s for s in (1, 1, 1, 2, 2, 2)]
     labels = [0, 0, 0, 1, 1, 1]

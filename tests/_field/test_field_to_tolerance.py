@@ -153,6 +153,6 @@ def test_a_heat_body_of_a_field_to_a_tolerance():
         ({"tol": True}, "tol must be a number between 0 and 1, got True"),
     ],
 )
-def test_wrong_wishes(options, message):
+def test_wrong_options(options, message):
     with pytest.raises(ValueError, match=message):
         hf.HeatField([[0.0, 1.0]], **options)

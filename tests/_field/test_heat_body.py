@@ -164,7 +164,7 @@ def test_same_bits_for_any_number_of_threads():
     np.testing.assert_array_equal(one.vertices, two.vertices)
 
 
-def test_a_coarse_grid_is_said():
+def test_a_coarse_grid_is_reported():
     points = np.array([[0.0, 0.0], [0.3, 100.0]])
     with pytest.warns(hf.HeatFieldWarning) as caught:
         hf.HeatField(points).heat_body(0.04, resolution=256)

@@ -49,7 +49,7 @@ def test_targets_by_index(points):
     assert s.per_point().shape == (4, 48)
 
 
-def test_targets_by_index_with_scales_of_their_own(points):
+def test_targets_by_index_with_separate_scales(points):
     scales = hf.adaptive_scales(points, 3)
     rows = np.array([7, 3, 500])
     s = hf.signatures(points, scales, targets=rows, tol=1e-11)

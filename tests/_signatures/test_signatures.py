@@ -29,7 +29,7 @@ def expected_signatures(points, scales, transition="difference", **hds):
 def expected_cloud(name, n, transition):
     """The cloud and what to expect of it at the library's own times, which test_scales.py compares.
 
-    The heat dimension of a lonely point, down to 1e-280, answers to a change of t in the
+    The heat dimension of an isolated point, down to 1e-280, answers to a change of t in the
     last digit with hundreds of times as much: the times have to be the same numbers.
     """
     points = cloud(name, n)
@@ -150,7 +150,7 @@ def test_one_point(n, transition):
     assert_agree(found.hds.contrast, np.zeros((3, n + 1)), 1e-15, floor=1.0)
 
 
-def test_one_point_with_times_of_its_own():
+def test_one_point_with_separate_times():
     found = hf.signatures([[1.0, 2.0]], [[0.5, 2.0]])
     np.testing.assert_array_equal(found.scales, [[0.5, 2.0]])
     np.testing.assert_array_equal(found.dimension, [[0.0, 0.0]])
@@ -202,7 +202,7 @@ def test_no_points_with_scales():
     assert_undefined(found, 0, 2, T=2)
 
 
-def test_no_points_with_scales_of_their_own():
+def test_no_points_with_separate_scales():
     found = hf.signatures(np.empty((0, 2)), np.empty((0, 3)))
     assert found.scales.shape == (0, 3)
     assert_undefined(found, 0, 2, T=3)

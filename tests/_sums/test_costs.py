@@ -23,7 +23,7 @@ def test_costs_are_measured_once_and_kept(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": 1, "pair": "x"}', '{"schema": 0}'])
-def test_a_broken_cost_file_is_measured_anew(text, tmp_path, monkeypatch):
+def test_a_broken_cost_file_is_measured_again(text, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(_costs, "_known", None)
     monkeypatch.setattr(_costs, "_measured", lambda: Costs(ring=2e-9))

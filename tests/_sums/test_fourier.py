@@ -33,7 +33,7 @@ def test_errors_stay_below_what_is_counted_on(kind, n, eps):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_laying_and_reading_are_the_same_sums(n):
+def test_spreading_and_interpolation_are_adjoint(n):
     """Spreading is the transpose of reading the value: <spread(x), f> = sum of what is read of f at x."""
     rng = np.random.default_rng(n)
     width, sizes = 9, [20, 25, 32][:n]
@@ -74,7 +74,7 @@ def test_derivatives_are_those_of_the_value():
         np.testing.assert_allclose(hessian[:, c], slope, atol=1e-5)
 
 
-def test_the_bump():
+def test_the_spreading_kernel():
     for eps in (1e-3, 1e-6, 1e-9):
         width = width_for(eps)
         table = bump_table(width)

@@ -1,4 +1,4 @@
-"""Times of each point's own on the fast path: neighbours in each one's reach, interpolation in log t."""
+"""Separate times for each point on the fast path: neighbours within its reach, interpolation in log t."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def distinct(name, n, m=500):
 @pytest.mark.parametrize("tol", [1e-4, 1e-9])
 @pytest.mark.parametrize("name", ["heavy_cluster", "sphere", "curves", "lattice"])
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_the_promise_holds_with_times_of_their_own(n, name, tol, prices, monkeypatch):
+def test_the_promise_holds_with_separate_times(n, name, tol, prices, monkeypatch):
     monkeypatch.setattr("heatfield._signatures.evaluate.costs", lambda **_: PRICES[prices])
     monkeypatch.setattr(_adaptive, "MANY_NEIGHBOURS", 20 if prices == "transforms" else 1e9)
     points = distinct(name, n)

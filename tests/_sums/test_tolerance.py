@@ -90,7 +90,7 @@ def test_single_precision(expected, monkeypatch):
         assert np.abs(s.spectrum - local[3]).max() <= 16e-4
 
 
-def test_the_transform_is_doubted_where_points_are_lonely(expected, monkeypatch):
+def test_isolated_points_of_a_transform_are_summed_again(expected, monkeypatch):
     monkeypatch.setattr(_outputs, "costs", lambda **_: Costs(pair=1e-8, ring=1e-8, call=1e-6))
     points, scales, _, _ = expected("heavy_cluster", 2)
     plan = hf.signatures(points, scales, method="fast", tol=1e-12).plan
@@ -155,8 +155,8 @@ def test_weights_and_places_that_are_no_sources(prices):
     D2 = ((places[:, :, None] - sources[:, None, :]) ** 2).sum(axis=0)
     for t in (1e-6, 1e-4, 1e-2):
         costs = Costs(pair=1e-6, ring=1e-6) if prices == "transforms" else PRICES[prices]
-        wish = Wish(1e-8, True, False, False, np.dtype(np.float64), 1, costs)
-        table, report = scale_sums(targets, around, np.array([t]), wish, offsets=offsets, weights=weights)
+        request = Wish(1e-8, True, False, False, np.dtype(np.float64), 1, costs)
+        table, report = scale_sums(targets, around, np.array([t]), request, offsets=offsets, weights=weights)
         used.add(report.method)
         w = weights * np.exp(-D2 / (4 * t))
         W = w.sum(axis=1)

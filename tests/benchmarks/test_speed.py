@@ -1,4 +1,4 @@
-"""The benchmark's bookkeeping, on made-up figures: nothing is timed and no rival is needed."""
+"""The speed benchmark on made-up figures: nothing is timed and no rival is needed."""
 
 import copy
 
@@ -146,7 +146,7 @@ def test_the_table_of_all_clouds_has_a_row_for_each_and_a_dash_where_nothing_ran
     assert [row.split().count("-") for row in rows] == [len(missing)] * 3
 
 
-def test_a_busy_machine_is_said(result):
+def test_a_busy_machine_is_reported(result):
     assert not is_busy(result["cases"], [])
     slow = copy.deepcopy(result["cases"])
     for case in slow:

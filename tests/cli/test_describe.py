@@ -1,4 +1,4 @@
-"""``heatfield describe`` from a shell: the table, the errors, and going on after a kill."""
+"""``heatfield describe`` from a shell: the table, the errors, and resuming after a kill."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""The command line, as a first-time user would type it."""
+"""The command line: help, errors and the demo."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Data made on the spot: the right maps, the right parts, the same for the same seed."""
+"""Generated data: the right maps, the right parts, the same for the same seed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What it means to agree, said once: an error relative to each element, never to the largest one."""
+"""When two results agree: by the error relative to each element, never to the largest one."""
 
 import numpy as np
 

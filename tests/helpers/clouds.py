@@ -1,4 +1,4 @@
-"""Named clouds for the tests, from easy to nasty: the same points for the same name and dimension, always."""
+"""Named clouds for the tests, from easy to difficult; the same points for the same name and dimension."""
 
 import zlib
 from collections.abc import Callable

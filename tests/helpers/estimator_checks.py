@@ -1,4 +1,4 @@
-"""What every estimator over lists of clouds owes its users.
+"""Checks that every estimator over lists of clouds must pass.
 
 scikit-learn's own `check_estimator` feeds 2-D arrays and skips estimators that take
 anything else, so these checks ask the same questions with clouds of different sizes.

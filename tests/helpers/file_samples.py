@@ -1,4 +1,4 @@
-"""Small sound files of every format, made here, to be read, cut and damaged."""
+"""Small valid files of every format, made here, to be read, cut and damaged."""
 
 from __future__ import annotations
 

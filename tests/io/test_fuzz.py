@@ -1,4 +1,4 @@
-"""A fuzz test a reader: whatever the bytes, a cloud or a ReadError."""
+"""One fuzz test per reader: any bytes give a cloud or a ReadError."""
 
 import re
 

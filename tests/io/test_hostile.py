@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (hostile headers are easier to check in one piece)
-"""Files made to do harm: a ReadError with file and place, nothing else, and little memory."""
+"""Hostile files: a ReadError with file and place, nothing else, and little memory."""
 
 import gzip
 import os
@@ -174,7 +174,7 @@ def test_bombs_take_less_than_200_mb(tmp_path):
         for path in sys.argv[1:]:
             gc.collect()
             with open("/proc/self/clear_refs", "w") as file:
-                file.write("5")  # the peak starts anew from what is held now
+                file.write("5")  # the peak starts again from what is held now
             before, answer = memory("VmRSS"), "read"
             try:
                 hf.read_points(path)

@@ -1,4 +1,4 @@
-"""What is read from sound files, value by value."""
+"""What is read from valid files, value by value."""
 
 import gzip
 
@@ -29,7 +29,7 @@ def test_every_sample_is_read(put, name):
 
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("lie", ["a.dat", "noname", "a.ply", "a.LAZ", "a.parquet.gz"])
-def test_content_beats_a_suffix_that_lies(put, name, lie):
+def test_content_decides_over_a_wrong_suffix(put, name, lie):
     content, count = SAMPLES[name]
     assert len(hf.read_points(put(lie, content))) == count
 

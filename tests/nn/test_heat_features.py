@@ -52,7 +52,7 @@ def test_equals_the_reference(n, transition, dtype, tol):
 
 
 @pytest.mark.parametrize("name", ["lattice", "collinear", "clusters", "duplicates"])
-def test_nasty_clouds(name):
+def test_difficult_clouds(name):
     points = cloud(name, 3)[:80]
     table, _ = expected(points, "difference")
     np.testing.assert_allclose(HeatFeatures()(torch.tensor(points)).numpy(), table, rtol=1e-9, atol=1e-10)

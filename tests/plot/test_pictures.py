@@ -1,4 +1,4 @@
-"""Every picture is the one that was looked at and kept; a change in substance fails."""
+"""Every picture equals the one that was checked by eye and kept; a change in substance fails."""
 
 import numpy as np
 import pytest
