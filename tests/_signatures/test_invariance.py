@@ -1,4 +1,4 @@
-"""Signatures know shape, not pose: rotation, reflection, permutation and translation leave them alone."""
+"""Signatures do not change under rotation, reflection, permutation and translation."""
 
 from dataclasses import replace
 
