@@ -12,7 +12,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 
 from .._base.check import Array, check_choice, check_count, check_dtype, check_tol
-from .preprocessing import ROUND_OFF, AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
+from .._features.round_off import ROUND_OFF
+from .preprocessing import AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
 
 HEADS = ("mlp", "lda", "svm")
 

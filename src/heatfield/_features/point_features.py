@@ -17,7 +17,7 @@ from .point_spread import spread_at_points
 WHOLE_BLOCKS = ("global", "log_global", "hds")
 POINT_BLOCKS = ("density", "log_density", "dimension", "transition", "spectrum", "gradient", "neighbourhood")
 
-# Differences of numbers of order one, whose round-off is that of 1; see `_classifier.preprocessing`.
+# Differences of numbers of order one, whose round-off is that of 1; see `round_off`.
 _ORDER_ONE = ("log_density", "transition", "spectrum", "gradient", "neighbourhood")
 # Read from the spectrum.
 _NEED_SPECTRUM = {"spectrum", "gradient", "neighbourhood"}

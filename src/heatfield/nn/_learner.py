@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from .._base.check import Array
-from .._classifier.preprocessing import ROUND_OFF
 from .._features.point_features import PointRecipe
 from .._features.point_table import PointTable
+from .._features.round_off import ROUND_OFF
 from ._batches import Packed, Scaling
 from ._dgcnn import HFSDGCNN
 from ._full import HFSFull
