@@ -101,3 +101,30 @@ def test_a_table_of_some_blocks_is_as_if_only_these_had_been_asked_for():
         np.testing.assert_allclose(getattr(chosen, name), getattr(alone, name), rtol=1e-12, err_msg=name)
     with pytest.raises(ValueError, match="no block 'gradient'"):
         alone.with_blocks(["gradient", "spectrum"])
+
+
+@pytest.mark.parametrize("count", [1, 5, 130])
+def test_features_of_a_cloud_are_computed_once(count, monkeypatch):
+    """Also those of the sample that sets the unit of the table."""
+    rng = np.random.default_rng(0)
+    clouds = [rng.normal(size=(6 + i % 5, 2)) for i in range(count)]
+    recipe = PointRecipe.checked(2, ["log_density", "hds"], n_scales=3)
+    seen = []
+
+    def counted(points, asked):
+        seen.append(next(i for i, cloud in enumerate(clouds) if cloud is points))
+        return features_of(points, asked)
+
+    monkeypatch.setattr("heatfield._features.point_table.features_of", counted)
+    table = point_table(clouds, recipe, n_jobs=2)
+    assert sorted(seen) == list(range(count))
+    # The unit is that of the sample, and every row that of its own cloud.
+    found = [features_of(cloud, recipe) for cloud in clouds]
+    sample = sorted({int(i) for i in np.linspace(0, count - 1, min(64, count))})
+    pilots = np.concatenate([found[i][0] for i in sample])
+    np.testing.assert_array_equal(table.shift, pilots.mean(axis=0))
+    np.testing.assert_array_equal(table.unit, pilots.std(axis=0))
+    for i, (rows, whole) in enumerate(found):
+        stored = ((rows - table.shift) / table.unit).astype(np.float32)
+        np.testing.assert_array_equal(table.rows[table.starts[i] : table.starts[i + 1]], stored)
+        np.testing.assert_array_equal(table.whole[i], whole)

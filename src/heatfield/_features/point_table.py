@@ -8,7 +8,7 @@ import os
 import secrets
 import warnings
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -127,21 +127,34 @@ def point_table(
     rows = np.empty((starts[-1], width), np.float32)
     whole = np.empty((len(clouds), len(recipe.whole_names)))
     coordinates = np.zeros((starts[-1], recipe.n_dims), np.float32)
-    if unit is None:
-        pilots = np.linspace(0, len(clouds) - 1, min(_PILOT, len(clouds))).astype(int)
-        unit = _pilot([features_of(clouds[i], recipe)[0] for i in dict.fromkeys(pilots.tolist())])
-    shift, scale = unit
+    n_threads = thread_count(n_jobs)
+    rest = np.arange(len(clouds))
 
-    def work(first: int, last: int) -> None:
-        for i in range(first, last):
-            table, whole[i] = features_of(clouds[i], recipe)
-            with np.errstate(over="ignore"):  # a cloud in another unit may be out of single precision
-                rows[starts[i] : starts[i + 1]] = (table - shift) / scale
-            if len(clouds[i]):
-                coordinates[starts[i] : starts[i + 1]] = unit_ball(clouds[i])
+    def compute(chosen: NDArray, take: Callable[[int, Array, Array], object]) -> None:
+        def work(first: int, last: int) -> None:
+            for i in chosen[first:last].tolist():
+                take(i, *features_of(clouds[i], recipe))
+
+        run_pieces(work, _even_pieces(sizes[chosen]), n_threads, progress="clouds")
+
+    def write(i: int, table: Array, of_cloud: Array) -> None:
+        whole[i] = of_cloud
+        with np.errstate(over="ignore"):  # a cloud in another unit may be out of single precision
+            rows[starts[i] : starts[i + 1]] = (table - shift) / scale
+        if len(clouds[i]):
+            coordinates[starts[i] : starts[i + 1]] = unit_ball(clouds[i])
 
     with one_blas_thread(recipe.n_dims):
-        run_pieces(work, _even_pieces(sizes), thread_count(n_jobs), progress="clouds")
+        if unit is None:  # known after the sample only, whose features wait for it
+            pilots = np.unique(np.linspace(0, len(clouds) - 1, min(_PILOT, len(clouds))).astype(int))
+            waiting: dict[int, tuple[Array, Array]] = {}
+            compute(pilots, lambda i, table, of_cloud: waiting.update({i: (table, of_cloud)}))
+            unit = shift, scale = _pilot([waiting[i][0] for i in pilots.tolist()])
+            for i in pilots.tolist():
+                write(i, *waiting.pop(i))
+            rest = np.setdiff1d(rest, pilots)
+        shift, scale = unit
+        compute(rest, write)
     made = PointTable(rows, starts, whole, coordinates, shift, scale, recipe)
     empty = np.flatnonzero(np.isnan(rows[starts[:-1]]).all(axis=1))
     if empty.size:
