@@ -181,10 +181,10 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         self._forget()
         plan = self._check_settings(y, checked[0].shape[1])  # what is wrong is said before the long work
         if plan is not None:
-            self._fit_learned(self.point_table(checked, cache=self.cache), plan)
+            self._fit_learned(self._table(checked, plan.learner.recipe, self.cache), plan)
         else:
-            self.descriptor_ = self._descriptor()
-            features = self.descriptor_.fit_transform(checked)
+            self.descriptor_ = self._descriptor()._fit_dims(checked[0].shape[1])
+            features = self.descriptor_._compute(checked)
             dense = all(surely_dense(self.method, *cloud.shape) for cloud in checked)
             self._fit_readout(features, checked_labels(y), dense)
         self.input_range_ = InputRange.of(checked)
@@ -207,8 +207,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
             if len(y) != len(features):
                 raise ValueError(f"y has {len(y)} labels for {len(features)} clouds")
             return self._fit_learned(features, plan_learning(self, recipe, checked_labels(y)))
-        self.descriptor_ = self._descriptor()
-        self.descriptor_.n_dims_ = check_count(n_dims, "n_dims", 1)
+        self.descriptor_ = self._descriptor()._fit_dims(check_count(n_dims, "n_dims", 1))
         width = self.descriptor_.layout().width
         if np.ndim(features) != 2 or np.shape(features)[1] != width:
             raise ValueError(
@@ -252,9 +251,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         if self._is_learned():
             return plan_learning(self, point_recipe(self, n_dims), labels)
         check_choice(self.head, "head", (*HEADS, "auto"))
-        descriptor = self._descriptor()
-        descriptor.n_dims_ = n_dims
-        descriptor.layout()
+        self._descriptor()._fit_dims(n_dims)
         return None
 
     def _fit_learned(self, table: Any, plan: LearningPlan) -> HFSClassifier:
@@ -286,7 +283,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         if hasattr(self, "learner_"):
             return self.classes_[self.predict_proba(clouds).argmax(axis=1)]
-        return self.readout_.predict(self.descriptor_.transform(self._expected(clouds)))
+        return self.readout_.predict(self.descriptor_._compute(self._expected(clouds)))
 
     def predict_proba(self, clouds: Sequence[ArrayLike]) -> Array:
         """Probabilities (N, classes), columns as in ``classes_``.
@@ -298,7 +295,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(self, "learner_"):
             # Parameters that were set since do not count before the next fit.
             return self.learner_.probabilities(self._table(self._expected(clouds), self.learner_.recipe))
-        features = self.descriptor_.transform(self._expected(clouds))
+        features = self.descriptor_._compute(self._expected(clouds))
         return head_probabilities(self.readout_, self.head_, features)
 
     def _expected(self, clouds: Sequence[ArrayLike]) -> list[Array]:

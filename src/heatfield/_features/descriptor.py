@@ -117,8 +117,16 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, clouds: Sequence[ArrayLike], y: Any = None) -> HFSDescriptor:  # noqa: ARG002
-        """Check the parameters and learn the dimension of the points; there is nothing else to learn."""
-        n = as_clouds(clouds)[0].shape[1]
+        """Check the parameters and learn the dimension of the points; there is nothing else to learn.
+
+        Returns
+        -------
+        self : HFSDescriptor
+        """
+        return self._fit_dims(as_clouds(clouds)[0].shape[1])
+
+    def _fit_dims(self, n: int) -> HFSDescriptor:
+        """`fit` where the dimension of the points is known: clouds teach nothing else."""
         if self.n_dims is not None and self.n_dims != n:
             raise ValueError(
                 f"clouds[0] has {n} coordinates a point, but n_dims={self.n_dims!r} was asked for"
@@ -129,26 +137,42 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, clouds: Sequence[ArrayLike], y: Any = None, **params: Any) -> Any:  # noqa: ARG002
-        """`fit` and `transform`, checking the clouds once."""
-        return self.fit(clouds).transform(clouds)
+        """`fit` and `transform`, checking the clouds once.
+
+        Returns
+        -------
+        features : (N, columns)
+        """
+        checked = as_clouds(clouds)
+        return self._fit_dims(checked[0].shape[1])._compute(checked)
 
     def transform(self, clouds: Sequence[ArrayLike]) -> Array:
-        """Descriptors (N, columns) of N clouds."""
+        """Descriptors of N clouds.
+
+        Returns
+        -------
+        features : (N, columns)
+        """
         check_is_fitted(self, "n_dims_")
-        checked = as_clouds(clouds)
-        if checked[0].shape[1] != self.n_dims_:
-            raise ValueError(
-                f"clouds[0] has {checked[0].shape[1]} coordinates a point, "
-                f"but the descriptor was fitted on {self.n_dims_}"
-            )
-        return self._compute(checked)
+        return self._compute(as_clouds(clouds))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:  # noqa: ARG002
-        """Names that explain themselves: block, statistic, scale, as in ``dimension_p90_s3``."""
+        """Names that explain themselves: block, statistic, scale, as in ``dimension_p90_s3``.
+
+        Returns
+        -------
+        names : (columns,) array of str
+        """
         return np.array(self.layout().names, dtype=object)
 
     def layout(self) -> Layout:
-        """The columns: their names, and those of each block."""
+        """The columns: their names, and those of each block.
+
+        Returns
+        -------
+        layout : Layout
+            With ``names``, ``columns`` (a slice by block) and ``width``.
+        """
         n = getattr(self, "n_dims_", None) or self.n_dims or 3
         return self._recipe(check_count(n, "n_dims", 1)).columns
 
@@ -176,6 +200,12 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
         )
 
     def _compute(self, clouds: list[Array]) -> Array:
+        """`transform` of clouds that were checked before."""
+        if clouds[0].shape[1] != self.n_dims_:
+            raise ValueError(
+                f"clouds[0] has {clouds[0].shape[1]} coordinates a point, "
+                f"but the descriptor was fitted on {self.n_dims_}"
+            )
         recipe = self._recipe(self.n_dims_)
         out = np.empty((len(clouds), recipe.columns.width))
 

@@ -85,8 +85,7 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
         model.learner_.load(tensors)
         model.history_ = model.learner_.history = facts["history"]
     else:
-        model.descriptor_ = model._descriptor()
-        model.descriptor_.n_dims_ = int(facts["n_dims"])
+        model.descriptor_ = model._descriptor()._fit_dims(int(facts["n_dims"]))
         model.head_ = check_choice(facts["head"], "head", ("mlp", "lda", "svm"))
         model.head_scores_ = facts["head_scores"]
         width = model.descriptor_.layout().width
