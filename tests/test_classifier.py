@@ -117,7 +117,7 @@ def test_round_off_is_silenced():
         (
             {"head": "auto"},
             ["a"] * 11 + ["b"],
-            "head='auto' needs at least 2 clouds a class, but class 'b' has 1",
+            "head='auto' needs at least 2 clouds per class, but class 'b' has 1",
         ),
     ],
 )

@@ -392,7 +392,7 @@ def test_validation_names_the_class_with_one_cloud():
     clouds, labels = some_clouds(12)
     labels = np.where(np.arange(12) == 5, "solo", labels)
     with pytest.raises(
-        ValueError, match=r"validation=0.2 needs at least 2 clouds a class, class 'solo' has 1"
+        ValueError, match=r"validation=0.2 needs at least 2 clouds per class, class 'solo' has 1"
     ):
         classifier(validation=0.2).fit(clouds, labels)
 

@@ -17,7 +17,7 @@ from .._features.layout import VARIANT_BLOCKS
 from .._signatures.evaluate import surely_dense
 from .heads import HEADS, fit_head, head_probabilities
 from .input_range import InputRange
-from .labels import checked_labels
+from .labels import Labels, checked_labels
 from .training_options import LEARNED, LearningPlan, plan_learning, point_recipe, refuse_learned_options
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         self.device = device
         self.progress = progress
 
-    def fit(self, clouds: Sequence[ArrayLike], y: Sequence[Any]) -> HFSClassifier:
+    def fit(self, clouds: Sequence[ArrayLike], y: Labels) -> HFSClassifier:
         """Learn from a list of clouds and their labels."""
         checked = as_clouds(clouds)
         if not hasattr(y, "__len__"):
@@ -190,7 +190,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         self.input_range_ = InputRange.of(checked)
         return self
 
-    def fit_features(self, features: Any, y: Sequence[Any], *, n_dims: int) -> HFSClassifier:
+    def fit_features(self, features: Any, y: Labels, *, n_dims: int) -> HFSClassifier:
         """Learn from features that were computed before, with the same settings.
 
         Spares computing them again for every split of a comparison: descriptors by
@@ -208,12 +208,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"y has {len(y)} labels for {len(features)} clouds")
             return self._fit_learned(features, plan_learning(self, recipe, checked_labels(y)))
         self.descriptor_ = self._descriptor()._fit_dims(check_count(n_dims, "n_dims", 1))
-        width = self.descriptor_.layout().width
-        if np.ndim(features) != 2 or np.shape(features)[1] != width:
-            raise ValueError(
-                f"features must have shape (N, {width}) for variant={self.variant!r} in {n_dims} dimensions, "
-                f"got {np.shape(features)}"
-            )
+        self._check_width(features, self.descriptor_)
         return self._fit_readout(features, checked_labels(y), self.method != "fast")
 
     def point_table(self, clouds: Sequence[ArrayLike], *, cache: str | Path | None = None) -> PointTable:
@@ -245,7 +240,7 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
 
-    def _check_settings(self, y: Sequence[Any], n_dims: int) -> LearningPlan | None:
+    def _check_settings(self, y: Labels, n_dims: int) -> LearningPlan | None:
         """A ValueError where settings do not go together, or not with the labels; nothing is computed."""
         labels = checked_labels(y)
         if self._is_learned():
@@ -279,31 +274,102 @@ class HFSClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def predict(self, clouds: Sequence[ArrayLike]) -> np.ndarray:
-        """The label of each cloud."""
-        check_is_fitted(self, "classes_")
-        if hasattr(self, "learner_"):
-            return self.classes_[self.predict_proba(clouds).argmax(axis=1)]
-        return self.readout_.predict(self.descriptor_._compute(self._expected(clouds)))
+        """The label of each cloud.
+
+        Returns
+        -------
+        labels : (N,)
+        """
+        return self.predict_features(self._features_of(clouds))
 
     def predict_proba(self, clouds: Sequence[ArrayLike]) -> Array:
-        """Probabilities (N, classes), columns as in ``classes_``.
+        """The probability of each class for each cloud.
 
         Support vectors have no probabilities of their own: theirs are the softmax of the
         one-against-rest decision values, ordered like the predictions but not calibrated.
+
+        Returns
+        -------
+        probabilities : (N, classes)
+            Columns as in ``classes_``.
         """
-        check_is_fitted(self, "classes_")
+        return self.predict_proba_features(self._features_of(clouds))
+
+    def predict_features(self, features: Any) -> np.ndarray:
+        """`predict` from features that were computed before, as `fit_features` takes them.
+
+        Parameters
+        ----------
+        features : (N, columns) array, or PointTable
+            By `HFSDescriptor`, or for a learned variant by `point_table`.
+
+        Returns
+        -------
+        labels : (N,)
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=4, n_points=60)
+        >>> features = hf.HFSDescriptor("simple").fit_transform(clouds)
+        >>> model = hf.HFSClassifier("simple", head="lda").fit_features(features, labels, n_dims=2)
+        >>> bool((model.predict_features(features) == model.predict(clouds)).all())
+        True
+        """
+        self._check_features(features)
         if hasattr(self, "learner_"):
-            # Parameters that were set since do not count before the next fit.
-            return self.learner_.probabilities(self._table(self._expected(clouds), self.learner_.recipe))
-        features = self.descriptor_._compute(self._expected(clouds))
+            return self.classes_[self.learner_.probabilities(features).argmax(axis=1)]
+        return self.readout_.predict(features)
+
+    def predict_proba_features(self, features: Any) -> Array:
+        """`predict_proba` from features that were computed before.
+
+        Parameters
+        ----------
+        features : (N, columns) array, or PointTable
+            See `predict_features`.
+
+        Returns
+        -------
+        probabilities : (N, classes)
+        """
+        self._check_features(features)
+        if hasattr(self, "learner_"):
+            return self.learner_.probabilities(features)
         return head_probabilities(self.readout_, self.head_, features)
 
-    def _expected(self, clouds: Sequence[ArrayLike]) -> list[Array]:
-        """The clouds, checked, with a warning where they are unlike those of the training."""
+    @property
+    def n_dims_(self) -> int:
+        """The dimension of the points that the classifier was fitted on."""
+        learner = getattr(self, "learner_", None)
+        return learner.recipe.n_dims if learner is not None else self.descriptor_.n_dims_
+
+    def _features_of(self, clouds: Sequence[ArrayLike]) -> Any:
+        """The features of new clouds. Parameters that were set since do not count before the next fit."""
+        check_is_fitted(self, "classes_")
         checked = as_clouds(clouds)
         if getattr(self, "input_range_", None) is not None:
             self.input_range_.warn(checked)
-        return checked
+        if hasattr(self, "learner_"):
+            return self._table(checked, self.learner_.recipe)
+        return self.descriptor_._compute(checked)
+
+    def _check_features(self, features: Any) -> None:
+        """A ValueError where features are not those that the fit has seen."""
+        check_is_fitted(self, "classes_")
+        learner = getattr(self, "learner_", None)
+        if learner is None:
+            self._check_width(features, self.descriptor_)
+        elif getattr(features, "recipe", None) != learner.recipe:
+            raise ValueError("features must be a table by point_table with the settings of the fit")
+
+    def _check_width(self, features: Any, descriptor: HFSDescriptor) -> None:
+        width, n_dims = descriptor.layout().width, descriptor.n_dims_
+        if np.ndim(features) != 2 or np.shape(features)[1] != width:
+            raise ValueError(
+                f"features must have shape (N, {width}) for variant={descriptor.variant!r} in {n_dims} "
+                f"dimensions, got {np.shape(features)}"
+            )
 
     def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the fitted model to a folder: numbers as safetensors, the rest as JSON.

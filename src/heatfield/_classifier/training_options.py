@@ -172,7 +172,7 @@ def held_out(share: Any, labels: NDArray, classes: NDArray, seed: int | None) ->
         rows = rng.permutation(np.flatnonzero(labels == label))
         if len(rows) < 2:
             rare = classes.tolist()[label]
-            raise ValueError(f"validation={share!r} needs at least 2 clouds a class, class {rare!r} has 1")
+            raise ValueError(f"validation={share!r} needs at least 2 clouds per class, class {rare!r} has 1")
         out[rows[: min(len(rows) - 1, max(1, round(share * len(rows))))]] = True
     return out
 

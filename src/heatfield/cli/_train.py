@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +135,7 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     text = json.dumps([content, deciding, options.folds], sort_keys=True)
     start = parts / hashlib.sha256(text.encode()).hexdigest()[:16]
     model = HFSClassifier(**settings)
-    features = _features(model, kept, parts)
+    features, n_dims = _features(model, kept, parts), kept[0].shape[1]
     if not options.quiet:
         print(f"{len(kept)} clouds of {len(set(labels.tolist()))} classes, variant {options.variant}")
     report: dict[str, Any] = {
@@ -144,16 +145,10 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
         "content": content,
     }
     if options.folds:
-        report["cross_validation"] = _validate(settings, features, kept, labels, options, start)
+        report["cross_validation"] = _cross_validate(model, features, labels, options, start, n_dims=n_dims)
     _write_report(out, report, options.quiet)
-    _fit(
-        model,
-        features,
-        labels,
-        kept,
-        start.with_suffix(".all"),
-        "" if options.quiet else "training on all clouds",
-    )
+    _prepare(model, start.with_suffix(".all"), "" if options.quiet else "training on all clouds")
+    model.fit_features(features, labels, n_dims=n_dims)
     model.input_range_ = _range(kept)
     model.save(out, notes={"reading": reading})
     clear_parts(parts, _KEPT)
@@ -219,58 +214,54 @@ def _features(model: Any, clouds: list[Array], parts: Path) -> Any:
     return model._descriptor().fit_transform(clouds)
 
 
-def _fit(
-    model: Any, features: Any, labels: np.ndarray, clouds: list[Array], checkpoint: Path, title: str
-) -> None:
-    goes_on = checkpoint.exists()
+def _prepare(model: Any, checkpoint: Path, title: str, left: str = "") -> None:
+    """Say what is trained now, and let a learned variant go on from its checkpoint."""
     if title:
-        print(title + (": goes on where it was stopped" if goes_on else ""), file=sys.stderr)
+        goes_on = ": goes on where it was stopped" if checkpoint.exists() else ""
+        print(f"{title}{goes_on}{left}", file=sys.stderr)
     if model.variant in ("full", "dgcnn"):
         model.set_params(checkpoint=checkpoint)
-    model.fit_features(features, labels, n_dims=clouds[0].shape[1])
 
 
-def _validate(
-    settings: dict[str, Any],
-    features: Any,
-    clouds: list[Array],
-    labels: np.ndarray,
-    options: argparse.Namespace,
-    start: Path,
+def _cross_validate(
+    model: Any, features: Any, labels: np.ndarray, options: argparse.Namespace, start: Path, *, n_dims: int
 ) -> dict[str, Any] | None:
-    """Every cloud predicted once, by a model that has not seen it."""
+    """The scores of a cross-validation, or None where a class is too rare for one."""
     import numpy as np
-    from sklearn.model_selection import StratifiedKFold
 
-    from .._classifier.classifier import HFSClassifier
-    from ._figures import figures
+    from .._classifier.cross_validation import cross_validate
+    from .._classifier.labels import rarest_class
+    from ._scores import scores
 
-    classes, counts = np.unique(labels, return_counts=True)
-    folds, rare = min(options.folds, int(counts.min())), classes.tolist()[counts.argmin()]
-    if folds < 2:
+    rare, count = rarest_class(labels)
+    if count < 2:
         print(f"heatfield train: no cross-validation, class {rare!r} has one cloud only", file=sys.stderr)
         return None
-    if folds < options.folds:
-        why = f"class {rare!r} has {folds} clouds only"
-        print(f"heatfield train: {folds} folds instead of {options.folds}, {why}", file=sys.stderr)
-    learned = settings["variant"] in ("full", "dgcnn")
-    predicted = np.empty_like(labels)
-    fold_of = np.empty(len(labels), int)
-    cut = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
-    splits = list(cut.split(labels, labels))
-    for train, _ in splits:  # a share of too few clouds is said before the first fold is trained
-        HFSClassifier(**settings)._check_settings(labels[train], clouds[0].shape[1])
-    for k, (train, test) in enumerate(splits):
-        model = HFSClassifier(**settings)
-        part = features.take(train) if learned else features[train]
-        title = "" if options.quiet else f"fold {k + 1} of {folds}"
-        _fit(model, part, labels[train], clouds, start.with_suffix(f".fold{k}"), title)
-        if learned:
-            predicted[test] = model.classes_[model.learner_.logits(features.take(test)).argmax(axis=1)]
-        else:
-            predicted[test] = model.readout_.predict(features[test])
-        fold_of[test] = k
-    return figures(labels, predicted, fold_of)
+    if count < options.folds:
+        why = f"class {rare!r} has {count} clouds only"
+        print(f"heatfield train: {count} folds instead of {options.folds}, {why}", file=sys.stderr)
+    started = time.perf_counter()
+
+    def prepare(fold: Any, number: int, folds: int) -> None:
+        title = "" if options.quiet else f"fold {number + 1} of {folds}"
+        left = _left(time.perf_counter() - started, number, folds)
+        _prepare(fold, start.with_suffix(f".fold{number}"), title, left)
+
+    predicted, fold_of = np.empty_like(labels), np.empty(len(labels), int)
+    for fold in cross_validate(
+        model, features, labels,
+        n_dims=n_dims, n_splits=options.folds, random_state=options.seed, prepare=prepare,
+    ):  # fmt: skip
+        predicted[fold.test], fold_of[fold.test] = fold.predicted, fold.number
+    return scores(labels, predicted, fold_of)
+
+
+def _left(seconds: float, done: int, folds: int) -> str:
+    """How long the folds that are left will take if they take as long as those before."""
+    if done == 0:
+        return ""
+    minutes, rest = divmod(round(seconds / done * (folds - done)), 60)
+    return f", about {minutes} min {rest:02d} s left for all folds"
 
 
 def _range(clouds: list[Array]) -> Any:
@@ -282,7 +273,7 @@ def _range(clouds: list[Array]) -> Any:
 def _write_report(out: Path, report: dict[str, Any], quiet: bool) -> None:
     """MODEL.report.json, and a picture where matplotlib is at hand; none stays of an older training."""
     from ..io import write_atomically
-    from ._figures import printed
+    from ._scores import printed
 
     found = report.get("cross_validation")
     path, picture = (out.with_name(out.name + end) for end in (".report.json", ".confusion.png"))

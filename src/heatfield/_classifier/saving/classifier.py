@@ -30,7 +30,7 @@ def save_classifier(model: Any, folder: str | Path, notes: Mapping[str, Any]) ->
     facts: dict[str, Any] = {
         "params": {k: _plain(v, k) for k, v in model.get_params(deep=False).items() if k not in _LOCAL},
         "classes": {"dtype": model.classes_.dtype.str, "values": model.classes_.tolist()},
-        "n_dims": model.learner_.recipe.n_dims if learned else model.descriptor_.n_dims_,
+        "n_dims": model.n_dims_,
         "input_range": None if known is None else asdict(known),
         "scikit-learn": sklearn.__version__,
         "notes": dict(notes),

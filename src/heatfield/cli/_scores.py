@@ -1,4 +1,4 @@
-"""What a cross-validation says: accuracies with their spread, and who is taken for whom."""
+"""Scores of a cross-validation: accuracies with their deviation, and the confusion matrix."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 
-def figures(labels: np.ndarray, predicted: np.ndarray, folds: np.ndarray) -> dict[str, Any]:
+def scores(labels: np.ndarray, predicted: np.ndarray, folds: np.ndarray) -> dict[str, Any]:
     """Accuracy, mean accuracy over classes (mACC) and macro F1, fold by fold; the confusion matrix of all."""
     from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, f1_score
 
     classes = np.unique(labels)
-    scores = {
+    kinds = {
         "accuracy": accuracy_score,
         "mACC": balanced_accuracy_score,
         "macro_F1": lambda true, found: f1_score(true, found, average="macro", zero_division=0.0),
     }
     out: dict[str, Any] = {"folds": int(folds.max()) + 1, "classes": classes.tolist()}
-    for name, score in scores.items():
+    for name, score in kinds.items():
         values = [float(score(labels[folds == k], predicted[folds == k])) for k in range(out["folds"])]
         out[name] = {"mean": float(np.mean(values)), "std": float(np.std(values)), "by_fold": values}
     matrix = confusion_matrix(labels, predicted, labels=classes)
@@ -30,7 +30,7 @@ def figures(labels: np.ndarray, predicted: np.ndarray, folds: np.ndarray) -> dic
 
 
 def printed(found: dict[str, Any]) -> str:
-    """The figures as a few lines of text."""
+    """The scores as a few lines of text."""
     lines = [
         f"{name.replace('_', ' ')} {100 * found[name]['mean']:.1f} ± {100 * found[name]['std']:.1f} %"
         for name in ("accuracy", "mACC", "macro_F1")
