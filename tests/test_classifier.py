@@ -125,3 +125,31 @@ def test_wrong_input(options, labels, message):
     clouds, own = some_clouds()
     with pytest.raises(ValueError, match="^" + re.escape(message)):
         hf.HFSClassifier("simple", **options).fit(clouds, own if labels is None else labels)
+
+
+@pytest.mark.parametrize("variant", ["simple", "full"])
+def test_warnings_point_at_the_callers_line(variant):
+    """However deep inside the library a cloud without extent, or one unlike the training, is noticed."""
+    options = {"head": "lda"}
+    if variant == "full":
+        pytest.importorskip("torch")
+        options = {"epochs": 1, "progress": False, "device": "cpu"}
+    clouds, labels = some_clouds(8)
+    empty = [*clouds, np.zeros((4, 3))]
+    model = hf.HFSClassifier(variant, n_scales=3, **options)
+    descriptor = hf.HFSDescriptor("simple", n_scales=3)
+    calls = {
+        "two distinct points": [
+            lambda: model.fit(empty, [*labels, labels[0]]),
+            lambda: model.predict(empty),
+            lambda: model.predict_proba(empty),
+            lambda: descriptor.fit_transform(empty),
+            lambda: descriptor.transform(empty),
+        ],
+        "unlike the training set": [lambda: model.predict([100.0 * clouds[0]])],
+    }
+    for text, some in calls.items():
+        for call in some:
+            with pytest.warns(hf.HeatFieldWarning, match=text) as caught:
+                call()
+            assert {w.filename for w in caught} == {__file__}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import (
     Array,
-    HeatFieldWarning,
     as_clouds,
     check_choice,
     check_count,
@@ -23,6 +21,7 @@ from .._base.check import (
     thread_count,
 )
 from .._base.threads import run_pieces
+from .._base.warn import warn_caller
 from .._signatures.evaluate import surely_dense
 from .._signatures.signatures import check_hds
 from .._sums.dense import one_blas_thread
@@ -226,11 +225,9 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
         empty = np.flatnonzero(np.isnan(out).all(axis=1))
         if empty.size:
             shown = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
-            warnings.warn(
+            warn_caller(
                 f"{empty.size} of {len(clouds)} clouds have fewer than two distinct points, "
-                f"so their descriptors are NaN: clouds {shown}",
-                HeatFieldWarning,
-                stacklevel=4,
+                f"so their descriptors are NaN: clouds {shown}"
             )
         return out
 

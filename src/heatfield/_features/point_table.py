@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import secrets
-import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,8 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.check import Array, HeatFieldWarning, thread_count
+from .._base.check import Array, thread_count
 from .._base.threads import run_pieces
+from .._base.warn import warn_caller
 from .._sums.dense import one_blas_thread
 from .layout import SCHEMA
 from .point_features import PointRecipe, features_of
@@ -159,11 +159,9 @@ def point_table(
     empty = np.flatnonzero(np.isnan(rows[starts[:-1]]).all(axis=1))
     if empty.size:
         shown = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
-        warnings.warn(
+        warn_caller(
             f"{empty.size} of {len(clouds)} clouds have fewer than two distinct points, "
-            f"so nothing is known of them: clouds {shown}",
-            HeatFieldWarning,
-            stacklevel=4,
+            f"so nothing is known of them: clouds {shown}"
         )
     if place is not None:
         _store(place, made)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,3 +40,31 @@ def printed(found: dict[str, Any]) -> str:
     worst = sorted((item for item in found["recall"].items() if item[1] < 1.0), key=lambda item: item[1])[:3]
     hardest = ", ".join(f"{name} ({100 * share:.0f} % found)" for name, share in worst)
     return f"{found['folds']} folds: " + ", ".join(lines) + (f"\nhardest classes: {hardest}" if worst else "")
+
+
+def write_scores(out: Path, report: dict[str, Any], quiet: bool) -> None:
+    """MODEL.report.json, and a picture where matplotlib is at hand; none stays of an older training."""
+    from ..io import write_atomically
+
+    found = report.get("cross_validation")
+    path, picture = (out.with_name(out.name + end) for end in (".report.json", ".confusion.png"))
+    picture.unlink(missing_ok=True)
+    if "cross_validation" not in report:
+        path.unlink(missing_ok=True)
+        return
+    write_atomically(path, (json.dumps(report, indent=1) + "\n").encode())
+    if found is None:
+        return
+    if not quiet:
+        print(printed(found), f"figures -> {path}", sep="\n")
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        return
+    mpl.use("Agg")
+    from ..plot import confusion_matrix
+
+    axes = confusion_matrix(found["confusion"], found["classes"])
+    axes.figure.savefig(picture, dpi=120)
+    if not quiet:
+        print(f"confusion matrix -> {picture}")

@@ -1,4 +1,4 @@
-"""``heatfield train``: labelled files in, cross-validated figures and a model out."""
+"""``heatfield train``: labelled files in, cross-validated scores and a model out."""
 
 from __future__ import annotations
 
@@ -12,85 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._parts import clear_parts
-from ._reading import add_reading, read_clouds, reading_options
+from ._reading import read_clouds, reading_options
+from ._train_options import LEARNED, add_arguments, classifier_settings
 
 if TYPE_CHECKING:
     import numpy as np
 
     from .._base.check import Array
 
-_VARIANTS = ("simple", "desc", "joint", "full", "dgcnn")
+__all__ = ["add_arguments", "run"]
+
 # What a training keeps until it is done: features, and a checkpoint of every fold and of the final model.
 _KEPT = re.compile(r"points-[0-9a-f]{32}\.npz|[0-9a-f]{16}\.(all|fold\d+)|\..*\.part")
-# Settings that change no figure: a training goes on where they are others.
+# Settings that change no score: a training goes on where they are others.
 _HOW = ("device", "n_jobs", "progress")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the verb."""
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a folder with one folder for each class")
-    parser.add_argument(
-        "--labels",
-        type=Path,
-        metavar="CSV",
-        help="instead: a table with the columns file (in FOLDER) and label",
-    )
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=Path,
-        required=True,
-        metavar="MODEL",
-        help="the model, a new folder, or one that holds an older model",
-    )
-    parser.add_argument(
-        "--variant", choices=_VARIANTS, default="full", help="which classifier (default full)"
-    )
-    parser.add_argument(
-        "--head",
-        choices=("mlp", "lda", "svm", "auto"),
-        default="mlp",
-        help="read-out of simple, desc and joint",
-    )
-    parser.add_argument(
-        "--folds", type=int, default=5, metavar="K", help="of the cross-validation; 0 for none (default 5)"
-    )
-    parser.add_argument(
-        "--epochs", type=int, metavar="E", help="passes over the clouds (default: the variant's own)"
-    )
-    parser.add_argument("--batch", type=int, metavar="B", help="clouds a step (default 32)")
-    parser.add_argument(
-        "--train-points", type=int, metavar="M", help="draw M points of each cloud in every epoch"
-    )
-    parser.add_argument(
-        "--whole-epochs", type=int, metavar="E", help="with --train-points: all points in the last E epochs"
-    )
-    parser.add_argument(
-        "--label-smoothing", type=float, metavar="S", help="what all wrong classes together are aimed at"
-    )
-    parser.add_argument(
-        "--class-weight", choices=("balanced",), help="rare classes count as much as frequent ones"
-    )
-    parser.add_argument(
-        "--validation",
-        type=float,
-        metavar="SHARE",
-        help="share of the clouds that is not learnt from, but watched",
-    )
-    parser.add_argument(
-        "--patience", type=int, metavar="E", help="with --validation: stop E epochs after the best one"
-    )
-    parser.add_argument(
-        "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
-    )
-    parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
-    parser.add_argument(
-        "--blocks", metavar="A,B", help="only these blocks of features, such as hds,log_density"
-    )
-    parser.add_argument("--device", default="auto", help="cpu, cuda, ... (default: a GPU if there is one)")
-    add_reading(parser, seed="seed of the network, of the folds, and of the sampling of every file")
-    parser.add_argument("--jobs", type=int, default=-1, help="threads for the features (default: all cores)")
-    parser.add_argument("--quiet", action="store_true", help="no progress, no report")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -109,12 +44,14 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     import numpy as np
 
     from .._classifier.classifier import HFSClassifier
+    from .._classifier.input_range import InputRange
     from .._classifier.saving.folder import check_place
     from ..datasets import content_hash
     from ._features import write_errors
+    from ._scores import write_scores
 
     out = check_place(options.out)
-    settings = _settings(options)
+    settings = classifier_settings(options)
     files, names = _labelled(options, parts)
     # All that may be wrong with the options is said before the work.
     HFSClassifier(**settings)._check_settings(names, n_dims=3)
@@ -146,10 +83,10 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     }
     if options.folds:
         report["cross_validation"] = _cross_validate(model, features, labels, options, start, n_dims=n_dims)
-    _write_report(out, report, options.quiet)
+    write_scores(out, report, options.quiet)
     _prepare(model, start.with_suffix(".all"), "" if options.quiet else "training on all clouds")
     model.fit_features(features, labels, n_dims=n_dims)
-    model.input_range_ = _range(kept)
+    model.input_range_ = InputRange.of(kept)
     model.save(out, notes={"reading": reading})
     clear_parts(parts, _KEPT)
     if not options.quiet:
@@ -181,37 +118,13 @@ def _labelled(options: argparse.Namespace, parts: Path) -> tuple[list[str], list
     return files, names
 
 
-def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    settings = {
-        "variant": options.variant,
-        "head": options.head,
-        "epochs": options.epochs,
-        "batch_size": options.batch,
-        "train_points": options.train_points,
-        "whole_epochs": options.whole_epochs,
-        "label_smoothing": options.label_smoothing,
-        "class_weight": options.class_weight,
-        "validation": options.validation,
-        "patience": options.patience,
-        "n_scales": options.scales,
-        "transition": options.transition,
-        "blocks": [b.strip() for b in options.blocks.split(",")] if options.blocks else None,
-        "random_state": options.seed,
-        "device": options.device,
-        "n_jobs": options.jobs,
-    }
-    return (
-        {**settings, "progress": False}
-        if options.quiet and options.variant in ("full", "dgcnn")
-        else settings
-    )
-
-
 def _features(model: Any, clouds: list[Array], parts: Path) -> Any:
     """Computed once for all folds and the final model."""
-    if model.variant in ("full", "dgcnn"):
+    if model.variant in LEARNED:
         return model.point_table(clouds, cache=parts)
-    return model._descriptor().fit_transform(clouds)
+    from .._classifier.closed_form import descriptor_of
+
+    return descriptor_of(model, clouds[0].shape[1]).transform(clouds)
 
 
 def _prepare(model: Any, checkpoint: Path, title: str, left: str = "") -> None:
@@ -219,7 +132,7 @@ def _prepare(model: Any, checkpoint: Path, title: str, left: str = "") -> None:
     if title:
         goes_on = ": goes on where it was stopped" if checkpoint.exists() else ""
         print(f"{title}{goes_on}{left}", file=sys.stderr)
-    if model.variant in ("full", "dgcnn"):
+    if model.variant in LEARNED:
         model.set_params(checkpoint=checkpoint)
 
 
@@ -262,38 +175,3 @@ def _left(seconds: float, done: int, folds: int) -> str:
         return ""
     minutes, rest = divmod(round(seconds / done * (folds - done)), 60)
     return f", about {minutes} min {rest:02d} s left for all folds"
-
-
-def _range(clouds: list[Array]) -> Any:
-    from .._classifier.input_range import InputRange
-
-    return InputRange.of(clouds)
-
-
-def _write_report(out: Path, report: dict[str, Any], quiet: bool) -> None:
-    """MODEL.report.json, and a picture where matplotlib is at hand; none stays of an older training."""
-    from ..io import write_atomically
-    from ._scores import printed
-
-    found = report.get("cross_validation")
-    path, picture = (out.with_name(out.name + end) for end in (".report.json", ".confusion.png"))
-    picture.unlink(missing_ok=True)
-    if "cross_validation" not in report:
-        path.unlink(missing_ok=True)
-        return
-    write_atomically(path, (json.dumps(report, indent=1) + "\n").encode())
-    if found is None:
-        return
-    if not quiet:
-        print(printed(found), f"figures -> {path}", sep="\n")
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        return
-    mpl.use("Agg")
-    from ..plot import confusion_matrix
-
-    axes = confusion_matrix(found["confusion"], found["classes"])
-    axes.figure.savefig(picture, dpi=120)
-    if not quiet:
-        print(f"confusion matrix -> {picture}")

@@ -13,9 +13,10 @@ import sklearn
 
 from ..._base.check import check_choice, check_count
 from ..._features.layout import VARIANT_BLOCKS
+from ..closed_form import descriptor_of
 from ..heads import head_pipeline
 from ..input_range import InputRange
-from ..training_options import LEARNED, new_learner, point_recipe
+from ..learned import LEARNED, new_learner, point_recipe
 from .folder import read_model, write_model
 from .preprocessing import pack, unpack
 
@@ -85,7 +86,7 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
         model.learner_.load(tensors)
         model.history_ = model.learner_.history = facts["history"]
     else:
-        model.descriptor_ = model._descriptor()._fit_dims(int(facts["n_dims"]))
+        model.descriptor_ = descriptor_of(model, int(facts["n_dims"]))
         model.head_ = check_choice(facts["head"], "head", ("mlp", "lda", "svm"))
         model.head_scores_ = facts["head_scores"]
         width = model.descriptor_.layout().width
