@@ -5,7 +5,7 @@ import pytest
 import reference
 import reference_joint
 
-from heatfield._features.point_features import POINT_BLOCKS, WHOLE_BLOCKS, PointRecipe, features_of
+from heatfield._features.point_features import POINT_BLOCKS, WHOLE_BLOCKS, PointSettings, features_of
 from heatfield._features.point_table import point_table
 
 STEPS = 5
@@ -38,7 +38,7 @@ def expected(points, recipe):
 @pytest.mark.parametrize("transition", ["difference", "exact"])
 def test_every_point_feature_equals_the_reference(n, transition):
     points = np.random.default_rng(n).normal(size=(90, n)) * np.arange(1, n + 1)
-    recipe = PointRecipe.checked(n, POINT_BLOCKS, n_scales=STEPS, transition=transition)
+    recipe = PointSettings(n, POINT_BLOCKS, n_scales=STEPS, transition=transition)
     rows, whole = features_of(points, recipe)
     wanted = expected(points, recipe)
     assert set(recipe.point_names) == set(wanted)
@@ -52,8 +52,8 @@ def test_every_point_feature_equals_the_reference(n, transition):
 
 def test_the_second_layer_alone_and_beside_others():
     points = np.random.default_rng(0).normal(size=(40, 2))
-    alone, _ = features_of(points, PointRecipe.checked(2, ["neighbourhood"], n_scales=STEPS))
-    both = PointRecipe.checked(2, ["neighbourhood", "gradient", "hds"], n_scales=STEPS)
+    alone, _ = features_of(points, PointSettings(2, ["neighbourhood"], n_scales=STEPS))
+    both = PointSettings(2, ["neighbourhood", "gradient", "hds"], n_scales=STEPS)
     rows, whole = features_of(points, both)
     assert rows.shape[1] == STEPS + alone.shape[1]
     assert whole.shape == (2 * 3 * STEPS,)
@@ -64,9 +64,9 @@ def test_the_fast_path_keeps_its_promise_of_the_second_layer():
     points = np.random.default_rng(4).normal(size=(500, 2))
     options = {"n_scales": STEPS, "transition": "exact"}
     blocks = ["log_density", "dimension", "spectrum", "neighbourhood"]
-    dense = PointRecipe.checked(2, blocks, method="dense", **options)
+    dense = PointSettings(2, blocks, method="dense", **options)
     exact, _ = features_of(points, dense)
-    fast, _ = features_of(points, PointRecipe.checked(2, blocks, method="fast", tol=1e-7, **options))
+    fast, _ = features_of(points, PointSettings(2, blocks, method="fast", tol=1e-7, **options))
     assert not np.array_equal(exact, fast)
     ranges = dict(zip(dense.point_names, np.ptp(exact, axis=0), strict=True))
     for a, b, name in zip(fast.T, exact.T, dense.point_names, strict=True):
@@ -76,7 +76,7 @@ def test_the_fast_path_keeps_its_promise_of_the_second_layer():
 
 
 def test_a_single_place_has_gaps_in_every_feature():
-    recipe = PointRecipe.checked(3, (*WHOLE_BLOCKS, *POINT_BLOCKS), n_scales=STEPS)
+    recipe = PointSettings(3, (*WHOLE_BLOCKS, *POINT_BLOCKS), n_scales=STEPS)
     rows, whole = features_of(np.ones((4, 3)), recipe)
     assert rows.shape == (4, len(recipe.point_names))
     assert np.isnan(rows).all()
@@ -84,7 +84,7 @@ def test_a_single_place_has_gaps_in_every_feature():
 
 
 def test_magnitudes_follow_the_names():
-    recipe = PointRecipe.checked(2, POINT_BLOCKS, n_scales=STEPS)
+    recipe = PointSettings(2, POINT_BLOCKS, n_scales=STEPS)
     points, _ = recipe.magnitudes()
     own = [n for n, m in zip(recipe.point_names, points, strict=True) if m == 0.0]
     assert own == [f"{b}_s{a}" for a in range(STEPS) for b in ("density", "dimension")]
@@ -93,8 +93,8 @@ def test_magnitudes_follow_the_names():
 def test_a_table_of_some_blocks_is_as_if_only_these_had_been_asked_for():
     clouds = [np.random.default_rng(i).normal(size=(20 + i, 2)) for i in range(3)]
     some = ("log_global", "hds", "log_density", "spectrum", "neighbourhood")
-    every = point_table(clouds, PointRecipe.checked(2, (*WHOLE_BLOCKS, *POINT_BLOCKS), n_scales=STEPS))
-    alone = point_table(clouds, PointRecipe.checked(2, some, n_scales=STEPS))
+    every = point_table(clouds, PointSettings(2, (*WHOLE_BLOCKS, *POINT_BLOCKS), n_scales=STEPS))
+    alone = point_table(clouds, PointSettings(2, some, n_scales=STEPS))
     chosen = every.with_blocks(some)
     assert chosen.recipe == alone.recipe
     for name in ("rows", "starts", "whole", "coordinates", "shift", "unit"):
@@ -108,12 +108,12 @@ def test_features_of_a_cloud_are_computed_once(count, monkeypatch):
     """Also those of the sample that sets the unit of the table."""
     rng = np.random.default_rng(0)
     clouds = [rng.normal(size=(6 + i % 5, 2)) for i in range(count)]
-    recipe = PointRecipe.checked(2, ["log_density", "hds"], n_scales=3)
+    recipe = PointSettings(2, ["log_density", "hds"], n_scales=3)
     seen = []
 
-    def counted(points, asked):
+    def counted(points, asked, n_threads):
         seen.append(next(i for i, cloud in enumerate(clouds) if cloud is points))
-        return features_of(points, asked)
+        return features_of(points, asked, n_threads)
 
     monkeypatch.setattr("heatfield._features.point_table.features_of", counted)
     table = point_table(clouds, recipe, n_jobs=2)

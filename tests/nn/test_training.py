@@ -30,7 +30,7 @@ from estimator_checks import (
 
 import heatfield as hf
 from heatfield._classifier.training_options import training
-from heatfield._features.point_features import PointRecipe
+from heatfield._features.point_features import PointSettings
 from heatfield._features.point_table import packed, point_table
 
 torch = pytest.importorskip("torch")
@@ -304,7 +304,7 @@ def test_the_papers_recipes_are_the_defaults():
         1e-4,
         0.2,
     )
-    assert PointRecipe.checked(3).blocks == (
+    assert PointSettings(3).blocks == (
         "global",
         "hds",
         "density",
@@ -461,7 +461,7 @@ def test_features_computed_before():
 
 def test_cache_gives_the_same_and_survives_damage(tmp_path):
     clouds, _ = some_clouds(6)
-    recipe = PointRecipe.checked(3, n_scales=3)
+    recipe = PointSettings(3, n_scales=3)
     first = point_table(clouds, recipe, cache=tmp_path)
     (file,) = tmp_path.iterdir()
     stamp = file.stat().st_mtime_ns
@@ -477,7 +477,7 @@ def test_cache_gives_the_same_and_survives_damage(tmp_path):
 
 def test_table_holds_the_signatures_in_its_unit():
     clouds, _ = some_clouds(6)
-    table = point_table(clouds, PointRecipe.checked(3, n_scales=3))
+    table = point_table(clouds, PointSettings(3, n_scales=3))
     for i, cloud in enumerate(clouds):
         s = hf.signatures(cloud, n_scales=3)
         rows = table.rows[table.starts[i] : table.starts[i + 1]] * table.unit + table.shift
@@ -489,7 +489,7 @@ def test_table_holds_the_signatures_in_its_unit():
 
 def test_batches_are_standardised_and_packed():
     clouds, _ = some_clouds(8)
-    table = point_table(clouds, PointRecipe.checked(3, n_scales=3))
+    table = point_table(clouds, PointSettings(3, n_scales=3))
     data = Packed(table, Scaling.of_points(table, 1e-9), Scaling.of_whole(table, 1e-9), torch.device("cpu"))
     rows, whole, coordinates, starts = data.batch(np.arange(8))
     assert starts.tolist() == table.starts.tolist()
@@ -525,7 +525,7 @@ def test_gaps_and_constant_features_are_silenced():
     with pytest.warns(hf.HeatFieldWarning, match="1 of 1 clouds"):
         assert np.isfinite(model.predict_proba([clouds[4]])).all()
     lattice = np.stack(np.meshgrid(*[np.arange(3.0)] * 3), axis=-1).reshape(-1, 3)
-    table = point_table([lattice] * 4, PointRecipe.checked(3, n_scales=3))
+    table = point_table([lattice] * 4, PointSettings(3, n_scales=3))
     assert Scaling.of_whole(table, 1e-9).constant.all()
 
 
@@ -544,7 +544,7 @@ def test_clouds_in_a_far_unit_have_probabilities(variant):
 
 def test_gap_in_any_row_is_silenced():
     clouds, _ = some_clouds(8)
-    table = point_table(clouds, PointRecipe.checked(3, n_scales=3))
+    table = point_table(clouds, PointSettings(3, n_scales=3))
     points, whole = Scaling.of_points(table, 1e-9), Scaling.of_whole(table, 1e-9)
     for value in (np.nan, np.inf, -np.inf):
         table.rows[table.starts[3] + 2, 1] = value  # not the first row of its cloud

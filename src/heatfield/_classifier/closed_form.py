@@ -9,24 +9,14 @@ from numpy.typing import NDArray
 
 from .._base.check import Array, check_choice
 from .._features.descriptor import HFSDescriptor
+from .._features.settings import options_of
 from .._signatures.evaluate import surely_dense
 from .heads import HEADS, fit_head, head_probabilities
 
 
 def descriptor_of(model: Any, n_dims: int) -> HFSDescriptor:
     """The descriptor that a classifier asks for."""
-    return HFSDescriptor(
-        model.variant,
-        n_scales=model.n_scales,
-        c_min=model.c_min,
-        c_max=model.c_max,
-        transition=model.transition,
-        blocks=model.blocks,
-        method=model.method,
-        tol=model.tol,
-        dtype=model.dtype,
-        n_jobs=model.n_jobs,
-    )._fit_dims(n_dims)
+    return HFSDescriptor(model.variant, **options_of(model))._fit_dims(n_dims)
 
 
 def check(model: Any, n_dims: int) -> None:

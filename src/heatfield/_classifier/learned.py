@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import Array
-from .._features.point_features import PointRecipe
+from .._features.point_features import PointSettings
 from .._features.point_table import PointTable, point_table
+from .._features.settings import options_of
 from .labels import checked_labels
 from .training_options import held_out, torch_side, training
 
@@ -22,26 +23,16 @@ if TYPE_CHECKING:
 LEARNED = ("full", "dgcnn")
 
 
-def point_recipe(model: Any, n_dims: int) -> PointRecipe:
+def point_recipe(model: Any, n_dims: int) -> PointSettings:
     """The features that a classifier asks for."""
     if model.head != "mlp":
         raise ValueError(
             f"head={model.head!r} is an option of the closed-form variants, got variant={model.variant!r}"
         )
-    return PointRecipe.checked(
-        n_dims,
-        model.blocks,
-        n_scales=model.n_scales,
-        c_min=model.c_min,
-        c_max=model.c_max,
-        transition=model.transition,
-        method=model.method,
-        tol=model.tol,
-        dtype=model.dtype,
-    )
+    return PointSettings(n_dims, **options_of(model))
 
 
-def new_learner(model: Any, recipe: PointRecipe, n_classes: int) -> Learner:
+def new_learner(model: Any, recipe: PointSettings, n_classes: int) -> Learner:
     """An untrained network of the classifier's kind."""
     learner = torch_side()
     return learner.Learner(
@@ -60,7 +51,7 @@ class LearningPlan:
     training: Training
 
 
-def plan_learning(model: Any, recipe: PointRecipe, labels: NDArray) -> LearningPlan:
+def plan_learning(model: Any, recipe: PointSettings, labels: NDArray) -> LearningPlan:
     """What a classifier asks for, checked against its labels before anything is computed."""
     classes, positions = np.unique(labels, return_inverse=True)
     positions = positions.astype(np.int64)
@@ -72,7 +63,7 @@ def plan_learning(model: Any, recipe: PointRecipe, labels: NDArray) -> LearningP
 
 
 def table_of(
-    model: Any, clouds: list[Array], recipe: PointRecipe, *, cache: str | Path | None = None
+    model: Any, clouds: list[Array], recipe: PointSettings, *, cache: str | Path | None = None
 ) -> PointTable:
     """Features by a recipe, in the unit of the fitted network if they are for it."""
     learner = getattr(model, "learner_", None)

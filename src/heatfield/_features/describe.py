@@ -7,8 +7,6 @@ by scale, and all threads for itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .._base.check import Array
@@ -19,38 +17,16 @@ from .._sums.dense import DIGITS, Cloud, pair_sums, sum_rows
 from .._sums.dense_kernels import WEIGHT, column_count
 from .._sums.one_scale import Places
 from .._sums.pricing import Plan
-from .layout import NEED_SPECTRUM, Layout
 from .neighbourhood import neighbourhood_spread, pool_spread
 from .neighbourhood_fast import pool_spread_fast
 from .pooling import FLAT, correlations, couplings, pool_channels, standardise
+from .settings import DescriptorSettings
 
 # A channel that varies less than this many tol is flat as far as the fast path can tell.
 _FLAT = 100.0
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """All that decides the numbers of a descriptor."""
-
-    columns: Layout
-    n_scales: int
-    c_min: float
-    c_max: float
-    joint: bool
-    exact: bool
-    centers: Array
-    sigma: float
-    method: str
-    tol: float
-    dtype: np.dtype
-
-    @property
-    def with_spectrum(self) -> bool:
-        """Whether any chosen block is read from the sums of w r and w r r'."""
-        return not NEED_SPECTRUM.isdisjoint(self.columns.columns)
-
-
-def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1) -> None:
+def describe_cloud(points: Array, recipe: DescriptorSettings, out: Array, n_threads: int = 1) -> None:
     """Write the descriptor of one cloud; all NaN if it has fewer than two distinct points."""
     out[:] = np.nan
     m, n = points.shape
@@ -66,7 +42,9 @@ def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1
     half = "global" in columns
     dense = surely_dense(recipe.method, m, n)
     if not dense:
-        wish = wish_for(m, recipe.tol, recipe.with_spectrum, recipe.exact, half, recipe.dtype, n_threads)
+        wish = wish_for(
+            m, recipe.tolerance, recipe.with_spectrum, recipe.exact, half, recipe.precision, n_threads
+        )
         dense = use_dense(recipe.method, cloud, unit, wish)
     if dense:
         found, weights = _dense_outputs(cloud, scales, unit, recipe, n_threads)
@@ -79,7 +57,7 @@ def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1
     if half:
         out[columns["global"]] = _global_block(found.energy, found.response, scales, recipe.joint)
     if "hds" in columns:
-        parts = equations.heat_dimension_spectrum(found.density, d, recipe.centers, recipe.sigma)
+        parts = equations.heat_dimension_spectrum(found.density, d, recipe.centers, recipe.hds_sigma)
         out[columns["hds"]] = np.concatenate([part.T.ravel() for part in parts])
     channels = _channels(found.density, d, tau, found.spectrum, recipe.joint)
     for block, rows in (
@@ -93,7 +71,7 @@ def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1
     if found.gradient is not None:
         pool_channels(np.ascontiguousarray(found.gradient.T)[None], out[columns["gradient"]])
     if "correlation" in columns or "coupling" in columns:
-        standard = standardise(channels, FLAT if dense else max(FLAT, _FLAT * recipe.tol))
+        standard = standardise(channels, FLAT if dense else max(FLAT, _FLAT * recipe.tolerance))
         if "correlation" in columns:
             correlations(standard, out[columns["correlation"]])
         if "coupling" in columns:
@@ -103,7 +81,7 @@ def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1
         fields = np.delete(channels, 2, axis=0)  # all but the transition
         target = out[columns["neighbourhood"]]
         if dense:
-            digits, like = DIGITS[recipe.dtype], np.empty(0, recipe.dtype)
+            digits, like = DIGITS[recipe.precision], np.empty(0, recipe.precision)
             spread = neighbourhood_spread(cloud.sources, cloud.boxes, unit, weights, fields, digits, like)
             pool_spread(spread, recipe.n_scales, target)
         else:
@@ -113,17 +91,17 @@ def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1
 
 
 def _dense_outputs(
-    cloud: Cloud, scales: Array, unit: Array, recipe: Recipe, n_threads: int
+    cloud: Cloud, scales: Array, unit: Array, recipe: DescriptorSettings, n_threads: int
 ) -> tuple[Outputs, Array]:
     """All local and global outputs and the sums of w from one table of exact sums, in kd order."""
     n, m = cloud.sources.shape
     spectrum, columns = recipe.with_spectrum, recipe.columns.columns
     if n_threads == 1:
         sums = np.zeros((m, recipe.n_scales, column_count(n, spectrum)))
-        sum_rows(cloud, unit, 0, m, sums, spectrum=spectrum, fourth=recipe.exact, dtype=recipe.dtype)
+        sum_rows(cloud, unit, 0, m, sums, spectrum=spectrum, fourth=recipe.exact, dtype=recipe.precision)
     else:
         sums = pair_sums(
-            cloud, unit, spectrum=spectrum, fourth=recipe.exact, dtype=recipe.dtype, n_threads=n_threads
+            cloud, unit, spectrum=spectrum, fourth=recipe.exact, dtype=recipe.precision, n_threads=n_threads
         )
     d = equations.dimension(sums, unit)
     half = "global" in columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,27 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.check import (
-    Array,
-    as_clouds,
-    check_choice,
-    check_count,
-    check_dtype,
-    check_range,
-    check_tol,
-    thread_count,
-)
-from .._base.threads import run_pieces
-from .._base.warn import warn_caller
-from .._signatures.evaluate import surely_dense
-from .._signatures.signatures import check_hds
-from .._sums.dense import one_blas_thread
-from .describe import Recipe, describe_cloud
-from .layout import VARIANT_BLOCKS, Layout, layout
-
-# Pairs that one piece of work holds: about a tenth of a second, so that the bar moves
-# and Ctrl-C is heard.
-_PIECE = 4e6
+from .._base.check import Array, as_clouds
+from .describe import describe_cloud
+from .layout import Layout
+from .schedule import each_cloud, warn_of_empty
+from .settings import DescriptorSettings, options_of
 
 
 class HFSDescriptor(TransformerMixin, BaseEstimator):
@@ -130,8 +114,7 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"clouds[0] has {n} coordinates a point, but n_dims={self.n_dims!r} was asked for"
             )
-        self._recipe(n)
-        thread_count(self.n_jobs)
+        self._settings(n)
         self.n_dims_ = n
         return self
 
@@ -173,30 +156,11 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
             With ``names``, ``columns`` (a slice by block) and ``width``.
         """
         n = getattr(self, "n_dims_", None) or self.n_dims or 3
-        return self._recipe(check_count(n, "n_dims", 1)).columns
+        return self._settings(n).columns
 
-    def _recipe(self, n: int) -> Recipe:
+    def _settings(self, n: int) -> DescriptorSettings:
         """The parameters, checked."""
-        variant = check_choice(self.variant, "variant", tuple(VARIANT_BLOCKS))
-        transition = self.transition or ("exact" if variant == "joint" else "difference")
-        check_choice(transition, "transition", ("difference", "exact"))
-        precision = check_dtype(self.dtype)
-        n_scales = check_count(self.n_scales, "n_scales", 2)
-        c_min, c_max = check_range(self.c_min, self.c_max)
-        centers, sigma = check_hds(self.hds_centers, self.hds_sigma, n)
-        return Recipe(
-            columns=layout(variant, chosen_blocks(variant, self.blocks), n, n_scales, centers),
-            n_scales=n_scales,
-            c_min=c_min,
-            c_max=c_max,
-            joint=variant == "joint",
-            exact=transition == "exact",
-            centers=centers,
-            sigma=sigma,
-            method=check_choice(self.method, "method", ("auto", "dense", "fast")),
-            tol=check_tol(self.tol, precision),
-            dtype=precision,
-        )
+        return DescriptorSettings(n, variant=self.variant, **options_of(self))
 
     def _compute(self, clouds: list[Array]) -> Array:
         """`transform` of clouds that were checked before."""
@@ -205,30 +169,15 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
                 f"clouds[0] has {clouds[0].shape[1]} coordinates a point, "
                 f"but the descriptor was fitted on {self.n_dims_}"
             )
-        recipe = self._recipe(self.n_dims_)
-        out = np.empty((len(clouds), recipe.columns.width))
-
-        n_threads = thread_count(self.n_jobs)
-        # Clouds that may take the fast path get all threads, one after the other: their memory is O(m T).
-        small = [i for i, c in enumerate(clouds) if surely_dense(recipe.method, *c.shape)]
-        large = sorted(set(range(len(clouds))) - set(small))
-
-        def work(first: int, last: int) -> None:
-            for i in small[first:last]:
-                describe_cloud(clouds[i], recipe, out[i])
-
-        with one_blas_thread(self.n_dims_):
-            ranges = _even_pieces([clouds[i].shape[0] for i in small])
-            run_pieces(work, ranges, n_threads, progress="clouds")
-            for i in large:
-                describe_cloud(clouds[i], recipe, out[i], n_threads)
-        empty = np.flatnonzero(np.isnan(out).all(axis=1))
-        if empty.size:
-            shown = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
-            warn_caller(
-                f"{empty.size} of {len(clouds)} clouds have fewer than two distinct points, "
-                f"so their descriptors are NaN: clouds {shown}"
-            )
+        settings = self._settings(self.n_dims_)
+        out = np.empty((len(clouds), settings.columns.width))
+        each_cloud(
+            lambda i, threads: describe_cloud(clouds[i], settings, out[i], threads),
+            clouds,
+            method=settings.method,
+            n_threads=settings.n_threads,
+        )
+        warn_of_empty(out, "their descriptors are NaN")
         return out
 
     def __sklearn_tags__(self) -> Any:
@@ -238,32 +187,3 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
         tags.input_tags.three_d_array = True
         tags.no_validation = True
         return tags
-
-
-def chosen_blocks(variant: str, blocks: Iterable[str] | None) -> tuple[str, ...]:
-    """The blocks asked for, checked against those of the variant."""
-    known = VARIANT_BLOCKS[variant]
-    if blocks is None:
-        return known
-    if isinstance(blocks, str):
-        raise ValueError(f"blocks must be a sequence of names, got the string {blocks!r}; pass ({blocks!r},)")
-    chosen = tuple(blocks)
-    unknown = [b for b in chosen if b not in known]
-    if unknown or not chosen:
-        raise ValueError(
-            f"blocks must be some of {', '.join(map(repr, known))} for variant={variant!r}, got {chosen!r}"
-        )
-    return chosen
-
-
-def _even_pieces(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of clouds of about equal work."""
-    ranges, start, load = [], 0, 0.0
-    for i, m in enumerate(sizes):
-        load += float(m) ** 2
-        if load >= _PIECE:
-            ranges.append((start, i + 1))
-            start, load = i + 1, 0.0
-    if start < len(sizes):
-        ranges.append((start, len(sizes)))
-    return ranges
