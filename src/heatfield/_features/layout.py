@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .neighbourhood import has_p10, scale_pairs
+from .neighbourhood_kernels import has_p10, scale_pairs
 from .pooling import STATISTICS
 
 # The number of the layout: a change of a name, of the order, or of a value by more

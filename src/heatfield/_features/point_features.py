@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._base.check import Array
-from .._signatures.signatures import Signatures, signatures
+from .._cloud.cloud import ArrangedCloud
+from .._signatures import equations
+from .._signatures.evaluate import Outputs, evaluate
 from .layout import PAPER_BLOCKS, layout
-from .neighbourhood import scale_pairs
-from .point_spread import spread_at_points
+from .neighbourhood import deviation_at_points
+from .neighbourhood_kernels import scale_pairs
 from .settings import FeatureSettings, names_of
 
 # Which blocks describe the whole cloud and which each point, in their order.
@@ -87,56 +89,53 @@ class PointSettings(FeatureSettings):
         return np.array(points), np.array(whole)
 
 
-def features_of(points: Array, recipe: PointSettings, n_threads: int = 1) -> tuple[Array, Array]:
+def features_of(points: Array, settings: PointSettings, n_threads: int = 1) -> tuple[Array, Array]:
     """Features of every point (m, F) and of the cloud (W,); NaN where there is no scale schedule."""
-    n, steps = recipe.n_dims, recipe.n_scales
     if len(points) == 0 or (points == points[0]).all():  # nothing is known, but there is a row to say so
-        rows = np.full((max(1, len(points)), len(recipe.point_names)), np.nan)
-        return rows, np.full(len(recipe.whole_names), np.nan)
-    s = signatures(
-        points,
-        n_scales=steps,
-        c_min=recipe.c_min,
-        c_max=recipe.c_max,
-        transition=recipe.transition,
-        with_spectrum=recipe.with_spectrum,
-        hds_centers=recipe.hds_centers,
-        hds_sigma=recipe.hds_sigma,
-        method=recipe.method,
-        tol=recipe.tol,
-        dtype=recipe.dtype,
-        n_jobs=n_threads,
+        rows = np.full((max(1, len(points)), len(settings.point_names)), np.nan)
+        return rows, np.full(len(settings.whole_names), np.nan)
+    cloud = ArrangedCloud.of(points, n_threads)
+    scales = settings.times(cloud)
+    request = settings.request(
+        directions=settings.with_spectrum,
+        energy=True,  # always: the plan of the fast path, and so its last digits, depend on it
+        gradient="gradient" in settings.point_blocks,
+        n_threads=n_threads,
     )
-    channels = []
-    for block in recipe.point_blocks:
-        if block == "neighbourhood":
-            continue  # of pairs of scales, not of one
-        if block == "spectrum":
-            assert s.spectrum is not None
-            channels.append(s.spectrum)
-        elif block == "log_density":
-            channels.append(np.log(s.density)[:, :, None])
-        elif block == "gradient":
-            channels.append(_gradient_length(s, n)[:, :, None])
-        else:
-            channels.append(getattr(s, block)[:, :, None])
+    found = evaluate(cloud, None, scales, request)
+    second = None
+    if "neighbourhood" in settings.point_blocks:
+        second = np.empty((len(points), len(scale_pairs(settings.n_scales)) * (2 + settings.n_dims)))
+        second[cloud.order] = deviation_at_points(cloud, scales, found, request).T
+    found = found.in_order(cloud.order, n_threads)
+    channels = [_channel(found, block, scales) for block in settings.point_blocks if block != "neighbourhood"]
     parts = [np.concatenate(channels, axis=2).reshape(len(points), -1)] if channels else []
-    if "neighbourhood" in recipe.point_blocks:
-        parts.append(spread_at_points(points, s, recipe.tol, recipe.dtype))
-    whole = [_whole_block(s, block) for block in recipe.whole_blocks]
+    if second is not None:
+        parts.append(second)
+    whole = [_whole_block(found, block, scales, settings) for block in settings.whole_blocks]
     return np.concatenate(parts, axis=1), np.concatenate(whole) if whole else np.empty(0)
 
 
-def _gradient_length(s: Signatures, n: int) -> Array:
-    """sqrt(2t) |grad log u|: its square is d_heat - n - the sum of the spectrum."""
-    assert s.spectrum is not None
-    return np.sqrt(np.maximum(0.0, s.dimension - n - s.spectrum.sum(axis=2)))
+def _channel(found: Outputs, block: str, scales: Array) -> Array:
+    """One local signature (m, T, 1), or all of the spectrum (m, T, n)."""
+    if block == "spectrum":
+        assert found.spectrum is not None
+        return found.spectrum
+    if block == "log_density":
+        return np.log(found.density)[:, :, None]
+    if block == "transition" and found.transition is None:
+        return equations.transition_by_difference(found.dimension, scales)[:, :, None]
+    return getattr(found, block)[:, :, None]
 
 
-def _whole_block(s: Signatures, block: str) -> Array:
+def _whole_block(found: Outputs, block: str, scales: Array, settings: PointSettings) -> Array:
     if block == "hds":
-        return np.concatenate([s.hds.composition.T.ravel(), s.hds.contrast.T.ravel()])
-    parts = [s.energy, s.response, s.roughness, s.relative_roughness]
+        shares = equations.heat_dimension_spectrum(
+            found.density, found.dimension, settings.centers, settings.hds_sigma
+        )
+        return np.concatenate([part.T.ravel() for part in shares])
+    dirichlet = equations.roughness(found.energy, found.response, scales)
+    parts = [found.energy, found.response, dirichlet, equations.relative_roughness(found.energy, dirichlet)]
     if block == "log_global":
         # A single place has no roughness: its logarithm is a gap, as in the joint descriptor.
         parts = [p if i == 1 else np.log(np.where(p > 0.0, p, np.nan)) for i, p in enumerate(parts)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._base.check import Array
 from .._base.threads import run_pieces
 from .._base.warn import warn_caller
-from .._signatures.evaluate import surely_dense
+from .._sums.choose import surely_dense
 from .._sums.dense import one_blas_thread
 
 # Pairs that one piece of work holds: about a tenth of a second, so that the bar moves

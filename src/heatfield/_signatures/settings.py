@@ -17,6 +17,9 @@ from .._base.check import (
     check_tol,
     thread_count,
 )
+from .._cloud.cloud import ArrangedCloud
+from .._sums.columns import Request
+from .scales import schedule_of
 
 METHODS = ("auto", "dense", "fast")
 TRANSITIONS = ("difference", "exact")
@@ -88,6 +91,23 @@ class SignatureSettings:
     def n_threads(self) -> int:
         """``n_jobs`` as a number of threads."""
         return thread_count(self.n_jobs)
+
+    def times(self, cloud: ArrangedCloud) -> Array:
+        """The schedule of a cloud, (1, T); NaN, with a warning, for fewer than two distinct points."""
+        return schedule_of(cloud, self.n_scales, self.c_min, self.c_max)[None, :]
+
+    def request(self, *, directions: bool, energy: bool, n_threads: int, gradient: bool = False) -> Request:
+        """What to sum for these settings, and how well."""
+        return Request(
+            tol=self.tolerance,
+            directions=directions,
+            fourth_moment=self.exact,
+            energy=energy,
+            gradient=gradient,
+            method=self.method,
+            dtype=self.precision,
+            n_threads=n_threads,
+        )
 
     def identity(self) -> dict[str, Any]:
         """All that decides the numbers, as JSON has it: for names of files, and to tell trainings apart."""

@@ -7,25 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._base.check import (
-    Array,
-    as_points,
-    as_scales,
-    check_choice,
-    check_count,
-    check_dtype,
-    check_range,
-    check_targets,
-    check_tol,
-    thread_count,
-)
-from .._sums.dense import Cloud, pair_sums
-from .._sums.one_scale import Wish
-from .._sums.pricing import Plan, ScalePlan
+from .._base.check import Array, as_points, as_scales, check_targets
+from .._cloud.cloud import ArrangedCloud
+from .._sums.plan import Plan
+from .._sums.targets import Targets
 from . import equations
-from .evaluate import Outputs, Targets, fast_outputs, use_dense, wish_for
+from .evaluate import evaluate
 from .local_type import LOCAL_TYPES, local_type_codes
-from .scales import schedule_of
+from .settings import SignatureSettings
 
 
 @dataclass(frozen=True)
@@ -161,7 +150,9 @@ def signatures(
     dtype : "float64" or "float32"
         Precision of the sums over pairs, where the time goes. Results are float64.
     n_jobs : int
-        Threads over the points; -1 for all cores. The result is the same to the bit.
+        Threads over the points; -1 for all cores. The result has the same bits for any number of them, except
+        where the plan took finufft (``s.plan.scales[a].finufft_transforms``): transforms in single precision
+        or to an error below 1e-9 of their largest sum.
 
     Examples
     --------
@@ -173,17 +164,24 @@ def signatures(
     ((400, 8), (400, 8, 3), 1.0)
     """
     checked = as_points(points)
-    check_choice(transition, "transition", ("difference", "exact"))
-    check_choice(method, "method", ("auto", "dense", "fast"))
-    precision = check_dtype(dtype)
-    tolerance = check_tol(tol, precision)
-    n_threads = thread_count(n_jobs)
     m, n = checked.shape
-    centers, sigma = check_hds(hds_centers, hds_sigma, n)
-    cloud = Cloud.of(checked, n_threads)
+    settings = SignatureSettings(
+        n,
+        n_scales=n_scales,
+        c_min=c_min,
+        c_max=c_max,
+        transition=transition,
+        hds_centers=hds_centers,  # type: ignore[arg-type]  # checked there, as are all options
+        hds_sigma=hds_sigma,
+        method=method,
+        tol=tol,
+        dtype=dtype,
+        n_jobs=n_jobs,
+    )
+    n_threads, centers, sigma = settings.n_threads, settings.centers, settings.hds_sigma
+    cloud = ArrangedCloud.of(checked, n_threads)
     if scales is None:
-        count = check_count(n_scales, "n_scales", 2)
-        times = schedule_of(cloud, count, *check_range(c_min, c_max))[None, :]
+        times = settings.times(cloud)
     else:
         times = as_scales(scales, m)
         if times.shape[1] < 2 and transition == "difference":
@@ -198,22 +196,17 @@ def signatures(
         rows = m if where is None else where.shape[0]
         return _undefined(rows, n, shown, with_spectrum, centers, sigma)
 
-    common = not own  # E2 belongs to one time for all points
-    exact = transition == "exact"
-    wish = wish_for(m, tolerance, with_spectrum, exact, common and where is None, precision, n_threads)
-    unit = cloud.unit_scales(times)
-    if where is None and use_dense(method, cloud, unit, wish):
-        out = _dense_outputs(cloud, times, unit, wish)
-    else:
-        if where is not None and method == "dense":
-            raise ValueError("targets needs method='fast' or 'auto', got method='dense'")
-        out, times = _fast_outputs(cloud, checked, where, times, wish)
+    energy = where is None and not own  # E2 belongs to all points and one time for them
+    request = settings.request(directions=with_spectrum, energy=energy, n_threads=n_threads)
+    chosen, times = _chosen_targets(cloud, where, times, method)
+    out = evaluate(cloud, chosen, times, request)
+    out = out.in_order((cloud if chosen is None else chosen.places).order, n_threads)
     u, d = out.density, out.dimension
     tau = out.transition if out.transition is not None else equations.transition_by_difference(d, times)
     dirichlet = equations.roughness(out.energy, out.response, times)
     hds = HeatDimensionSpectrum(*equations.heat_dimension_spectrum(u, d, centers, sigma), centers, sigma)
     return Signatures(
-        scales=times[0] if common else times,
+        scales=times if own else times[0],
         density=u,
         dimension=d,
         transition=tau,
@@ -227,66 +220,19 @@ def signatures(
     )
 
 
-def _dense_outputs(cloud: Cloud, times: Array, unit: Array, wish: Wish) -> Outputs:
-    """All outputs from one table of exact sums."""
-    n = cloud.sources.shape[0]
-    sums = pair_sums(
-        cloud, unit, spectrum=wish.spectrum, fourth=wish.fourth, dtype=wish.dtype, n_threads=wish.n_threads
-    )
-    # Back to the caller's order: the equations below are plain maps and sums over points.
-    back = np.argsort(cloud.order)
-    sums = sums[back]
-    unit = unit[back] if unit.shape[0] > 1 else unit
-    u = equations.density(sums, times, n)
-    d = equations.dimension(sums, unit)
-    nothing = np.full(times.shape[1], np.nan)
-    reason = "every pair that can change a digit"
-    return Outputs(
-        density=u,
-        dimension=d,
-        transition=equations.transition_exact(sums, unit, d) if wish.fourth else None,
-        spectrum=equations.spectrum(sums, unit, n) if wish.spectrum else None,
-        energy=equations.energy(sums, times, n) if wish.half else nothing,
-        response=equations.response(sums, unit, n) if wish.half else nothing,
-        plan=Plan(None, [ScalePlan(float(np.median(t)), "dense", reason=reason) for t in times.T]),
-    )
-
-
-def _fast_outputs(
-    cloud: Cloud, points: Array, where: np.ndarray | None, times: Array, wish: Wish
-) -> tuple[Outputs, Array]:
-    """All outputs at the targets, and the times that belong to them."""
+def _chosen_targets(
+    cloud: ArrangedCloud, where: np.ndarray | None, times: Array, method: str
+) -> tuple[Targets | None, Array]:
+    """The targets that were asked for, and the times that belong to them."""
     if where is None:
-        targets = Targets.every(cloud)
-    elif where.ndim == 1:
-        targets = Targets.at_indices(cloud, where)
-        times = times[where] if times.shape[0] > 1 else times
-    else:
-        if times.shape[0] > 1:
-            raise ValueError(
-                "scales of shape (m, T) belong to points, not to places; give targets as indices"
-            )
-        targets = Targets.at_places(cloud, points, where)
-    own = times[targets.rows] if times.shape[0] > 1 else times
-    unit = np.ldexp(own, -2 * cloud.exponent)
-    return fast_outputs(cloud, targets, own, unit, wish), times
-
-
-def check_hds(centers: ArrayLike | None, sigma: float, n: int) -> tuple[Array, float]:
-    """Centres (0..n unless given) and width of the heat dimension spectrum."""
-    try:
-        chosen = np.arange(n + 1.0) if centers is None else np.asarray(centers, dtype=np.float64)
-    except (TypeError, ValueError):
-        chosen = np.empty(0)
-    if chosen.ndim != 1 or chosen.size == 0 or not np.isfinite(chosen).all():
-        raise ValueError(f"hds_centers must be a list of finite numbers, got {centers!r}")
-    try:
-        width = float(sigma)
-    except (TypeError, ValueError):
-        width = np.nan
-    if not 0.0 < width < np.inf:
-        raise ValueError(f"hds_sigma must be positive, got {sigma!r}")
-    return chosen, width
+        return None, times
+    if method == "dense":
+        raise ValueError("targets needs method='fast' or 'auto', got method='dense'")
+    if where.ndim == 1:
+        return Targets.at_indices(cloud, where), times[where] if times.shape[0] > 1 else times
+    if times.shape[0] > 1:
+        raise ValueError("scales of shape (m, T) belong to points, not to places; give targets as indices")
+    return Targets.at_places(cloud, where), times
 
 
 def _undefined(

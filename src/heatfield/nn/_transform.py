@@ -56,16 +56,16 @@ class ClosedFormFeatures:
         dtype: torch.dtype = torch.float32,
         **options: Any,
     ) -> None:
-        self.blocks: Any = None if blocks is None else (blocks if isinstance(blocks, str) else tuple(blocks))
-        self.options = options
+        self.blocks = blocks if blocks is None or isinstance(blocks, str) else tuple(blocks)
+        self.options: dict[str, Any] = {"blocks": self.blocks, **options}
         self.cache = None if cache is None else Path(cache)
         self.dtype = dtype
-        PointSettings(3, self.blocks, **options)  # complains now, not in a worker
+        PointSettings(3, **self.options)  # complains now, not in a worker
 
     def __call__(self, points: Any) -> tuple[Tensor, Tensor]:
         """Features of one cloud, an array or a tensor."""
         cloud = as_points(points.detach().cpu().numpy() if isinstance(points, Tensor) else points)
-        recipe = PointSettings(cloud.shape[1], self.blocks, **self.options)
+        recipe = PointSettings(cloud.shape[1], **self.options)
         rows, whole = self._kept(cloud, recipe) if self.cache is not None else features_of(cloud, recipe)
         return torch.from_numpy(rows).to(self.dtype), torch.from_numpy(whole).to(self.dtype)
 
