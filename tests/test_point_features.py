@@ -45,9 +45,22 @@ def test_every_point_feature_equals_the_reference(n, transition):
     assert rows.shape == (90, len(wanted))
     assert whole.shape == (0,)
     for column, name in zip(rows.T, recipe.point_names, strict=True):
-        # A gradient and a spread are square roots of differences: their squares are right to rounding.
-        power = 2 if name.startswith(("gradient", "neighbourhood")) else 1
+        # A deviation is the square root of a difference: its square is right to rounding.
+        power = 2 if name.startswith("neighbourhood") else 1
         np.testing.assert_allclose(column**power, wanted[name] ** power, rtol=1e-10, atol=1e-11, err_msg=name)
+
+
+@pytest.mark.parametrize("method", ["dense", "fast"])
+def test_a_small_gradient_keeps_its_digits(method):
+    """The root of d - n - the sum of the spectrum would have lost half of them."""
+    line = np.arange(-40.0, 41.0)[:, None] * [0.1, 0.05]
+    line[40] += [1e-6, 0.0]
+    settings = PointSettings(2, ["gradient"], n_scales=4, method=method, tol=1e-12)
+    rows, _ = features_of(line, settings)
+    wanted = expected(line, settings)
+    for a in range(4):
+        assert 1e-8 < rows[40, a] < 1e-4
+        np.testing.assert_allclose(rows[40, a], wanted[f"gradient_s{a}"][40], rtol=1e-7)
 
 
 def test_the_second_layer_alone_and_beside_others():
