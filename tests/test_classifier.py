@@ -153,3 +153,19 @@ def test_warnings_point_at_the_callers_line(variant):
             with pytest.warns(hf.HeatFieldWarning, match=text) as caught:
                 call()
             assert {w.filename for w in caught} == {__file__}
+
+
+def test_threads_may_change_after_the_fit(monkeypatch):
+    """As of a model that was loaded: ``heatfield predict --jobs``."""
+    from heatfield._features import descriptor as descriptors
+
+    clouds, labels = some_clouds(8)
+    model = hf.HFSClassifier("simple", head="lda", n_scales=3).fit(clouds, labels)
+    seen = []
+    real = descriptors.each_cloud
+    monkeypatch.setattr(
+        descriptors, "each_cloud", lambda *a, **k: (seen.append(k["n_threads"]), real(*a, **k))
+    )
+    model.predict(clouds)
+    model.set_params(n_jobs=2).predict(clouds)
+    assert seen == [1, 2]

@@ -236,14 +236,17 @@ class CloudClassifier(ClassifierMixin, BaseEstimator):
         return side
 
     def _features_of(self, clouds: Sequence[ArrayLike]) -> Any:
-        """The features of new clouds. Parameters that were set since do not count before the next fit."""
+        """The features of new clouds.
+
+        Parameters that were set since do not count before the next fit, but for ``n_jobs``.
+        """
         check_is_fitted(self, "classes_")
         checked = as_clouds(clouds)
         if getattr(self, "input_range_", None) is not None:
             self.input_range_.warn(checked)
         if hasattr(self, "learner_"):
             return learned.table_of(self, checked, self.learner_.recipe)
-        return self.descriptor_._compute(checked)
+        return self.descriptor_._compute(checked, self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.check import Array, as_clouds
+from .._base.check import Array, as_clouds, thread_count
 from .describe import describe_cloud
 from .layout import Layout
 from .schedule import each_cloud, warn_of_empty
@@ -162,8 +162,8 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
         """The parameters, checked."""
         return DescriptorSettings(n, variant=self.variant, **options_of(self))
 
-    def _compute(self, clouds: list[Array]) -> Array:
-        """`transform` of clouds that were checked before."""
+    def _compute(self, clouds: list[Array], n_jobs: Any = "own") -> Array:
+        """`transform` of clouds that were checked before, by the descriptor's own ``n_jobs`` or another."""
         if clouds[0].shape[1] != self.n_dims_:
             raise ValueError(
                 f"clouds[0] has {clouds[0].shape[1]} coordinates a point, "
@@ -175,7 +175,7 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
             lambda i, threads: describe_cloud(clouds[i], settings, out[i], threads),
             clouds,
             method=settings.method,
-            n_threads=settings.n_threads,
+            n_threads=settings.n_threads if n_jobs == "own" else thread_count(n_jobs),
         )
         warn_of_empty(out, "their descriptors are NaN")
         return out
