@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, check_choice, check_count
+from .._features.cloud_input import TakesClouds
 from .._features.layout import VARIANT_BLOCKS
 from . import closed_form, learned
 from .input_range import InputRange
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .._features.point_table import PointTable
 
 
-class CloudClassifier(ClassifierMixin, BaseEstimator):
+class CloudClassifier(ClassifierMixin, TakesClouds):
     """The methods of `HFSClassifier`, which adds the options."""
 
     def fit(self, clouds: Sequence[ArrayLike], y: Labels) -> Self:
@@ -247,10 +248,3 @@ class CloudClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(self, "learner_"):
             return learned.table_of(self, checked, self.learner_.recipe)
         return self.descriptor_._compute(checked, self.n_jobs)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        tags.no_validation = True
-        return tags

@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, thread_count
+from .cloud_input import TakesClouds
 from .describe import describe_cloud
 from .layout import Layout
 from .schedule import each_cloud, warn_of_empty
 from .settings import DescriptorSettings, options_of
 
 
-class HFSDescriptor(TransformerMixin, BaseEstimator):
+class HFSDescriptor(TransformerMixin, TakesClouds):
     """Closed-form heat field descriptors of clouds of any size: a scikit-learn transformer.
 
     Parameters
@@ -179,11 +180,3 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
         )
         warn_of_empty(out, "their descriptors are NaN")
         return out
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A list of clouds is neither a 2-D array nor free of gaps.
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        tags.no_validation = True
-        return tags
