@@ -72,7 +72,7 @@ def one_split(
     started = time.perf_counter()
     with threadpool_limits(1):
         model.fit_features(features[train], labels[train], n_dims=n)
-        predicted = model.readout_.predict(features[test])
+        predicted = model.predict_features(features[test])
     score = accuracy_score if name == "orbit5k" else balanced_accuracy_score
     return index, {
         "accuracy": round(100.0 * score(labels[test], predicted), 3),

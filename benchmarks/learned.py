@@ -97,7 +97,7 @@ class Comparison:
         model = hf.HFSClassifier(**settings, random_state=index)
         with threadpool_limits(1):
             model.fit_features(features[train], self.labels[train], n_dims=self.clouds[0].shape[1])
-            probabilities = model.readout_.predict_proba(features[test])
+            probabilities = model.predict_proba_features(features[test])
         seconds = round(time.perf_counter() - started, 1)
         return {"accuracy": self.score(probabilities, test), "seconds": seconds}
 
@@ -110,7 +110,7 @@ class Comparison:
         model = hf.HFSClassifier(**settings, random_state=index, progress=True)
         model.set_params(checkpoint=self.options.cache / f"{name}.ckpt")
         model.fit_features(features.take(train), self.labels[train], n_dims=self.clouds[0].shape[1])
-        return model, model.learner_.probabilities(features.take(test))
+        return model, model.predict_proba_features(features.take(test))
 
     def score(self, probabilities: np.ndarray, test: np.ndarray) -> float:
         """Accuracy in percent, over folds the mean over classes."""

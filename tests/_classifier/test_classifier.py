@@ -117,7 +117,7 @@ def test_round_off_is_set_to_zero():
         (
             {"head": "auto"},
             ["a"] * 11 + ["b"],
-            "head='auto' needs at least 2 clouds a class, but class 'b' has 1",
+            "head='auto' needs at least 2 clouds per class, but class 'b' has 1",
         ),
     ],
 )
@@ -125,3 +125,47 @@ def test_wrong_input(options, labels, message):
     clouds, own = some_clouds()
     with pytest.raises(ValueError, match="^" + re.escape(message)):
         hf.HFSClassifier("simple", **options).fit(clouds, own if labels is None else labels)
+
+
+@pytest.mark.parametrize("variant", ["simple", "full"])
+def test_warnings_point_at_the_callers_line(variant):
+    """However deep inside the library a cloud without extent, or one unlike the training, is noticed."""
+    options = {"head": "lda"}
+    if variant == "full":
+        pytest.importorskip("torch")
+        options = {"epochs": 1, "progress": False, "device": "cpu"}
+    clouds, labels = some_clouds(8)
+    empty = [*clouds, np.zeros((4, 3))]
+    model = hf.HFSClassifier(variant, n_scales=3, **options)
+    descriptor = hf.HFSDescriptor("simple", n_scales=3)
+    calls = {
+        "two distinct points": [
+            lambda: model.fit(empty, [*labels, labels[0]]),
+            lambda: model.predict(empty),
+            lambda: model.predict_proba(empty),
+            lambda: descriptor.fit_transform(empty),
+            lambda: descriptor.transform(empty),
+        ],
+        "unlike the training set": [lambda: model.predict([100.0 * clouds[0]])],
+    }
+    for text, some in calls.items():
+        for call in some:
+            with pytest.warns(hf.HeatFieldWarning, match=text) as caught:
+                call()
+            assert {w.filename for w in caught} == {__file__}
+
+
+def test_threads_may_change_after_the_fit(monkeypatch):
+    """As of a model that was loaded: ``heatfield predict --jobs``."""
+    from heatfield._features import descriptor as descriptors
+
+    clouds, labels = some_clouds(8)
+    model = hf.HFSClassifier("simple", head="lda", n_scales=3).fit(clouds, labels)
+    seen = []
+    real = descriptors.each_cloud
+    monkeypatch.setattr(
+        descriptors, "each_cloud", lambda *a, **k: (seen.append(k["n_threads"]), real(*a, **k))
+    )
+    model.predict(clouds)
+    model.set_params(n_jobs=2).predict(clouds)
+    assert seen == [1, 2]

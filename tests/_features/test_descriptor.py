@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import heatfield as hf
+from heatfield._base.check import as_points
 from heatfield._classifier.preprocessing import GapImputer, magnitudes
 from heatfield._features.layout import SCHEMA, VARIANT_BLOCKS
 from tests.helpers import reference, reference_joint
@@ -223,3 +224,45 @@ def test_tiny_units_do_not_overflow():
     assert np.isfinite(small).all()
     density = columns.columns["density"]
     np.testing.assert_allclose(small[density], large[density] * 2.0**480, rtol=1e-12)
+
+
+@pytest.fixture
+def checks(monkeypatch):
+    """Which clouds `as_clouds` has looked at, by name, in their order."""
+    seen = []
+
+    def counted(points, name="points"):
+        seen.append(name)
+        return as_points(points, name)
+
+    monkeypatch.setattr("heatfield._base.check.as_points", counted)
+    return seen
+
+
+def test_every_cloud_is_checked_once(checks):
+    clouds = [np.random.default_rng(i).normal(size=(9, 2)) for i in range(4)]
+    names = [f"clouds[{i}]" for i in range(4)]
+    descriptor = hf.HFSDescriptor("simple", n_scales=3)
+    descriptor.fit_transform(clouds)
+    assert checks == names
+    descriptor.transform(clouds)
+    assert checks == 2 * names
+
+
+@pytest.mark.parametrize("variant", ["simple", "full"])
+def test_the_classifier_checks_every_cloud_once(variant, checks):
+    options = {}
+    if variant == "full":
+        pytest.importorskip("torch")
+        options = {"epochs": 1, "progress": False, "device": "cpu"}
+    clouds = [np.random.default_rng(i).normal(size=(9, 2)) for i in range(4)]
+    names = [f"clouds[{i}]" for i in range(4)]
+    model = hf.HFSClassifier(variant, n_scales=3, **options)
+    if variant == "simple":
+        model.set_params(head="lda")
+    model.fit(clouds, [0, 1, 0, 1])
+    assert checks == names
+    for ask in (model.predict, model.predict_proba):
+        checks.clear()
+        ask(clouds)
+        assert checks == names

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -183,7 +184,10 @@ def test_rare_and_lost_classes_are_reported(folder, tmp_path, capsys):
     assert "of 3 classes" in said.out
     hf.write_points(folder / "solo" / "b.ply", np.random.default_rng(1).normal(size=(20, 3)))
     assert closed_form(folder, tmp_path / "m", "--head", "svm") == 1
-    assert "2 folds instead of 5, class 'solo' has 2 clouds only" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "2 folds instead of 5, class 'solo' has 2 clouds only" in said
+    assert re.search(r"^fold 1 of 2$", said, re.MULTILINE)
+    assert re.search(r"^fold 2 of 2, about \d+ min \d\d s left for all folds$", said, re.MULTILINE)
     (tmp_path / "labels.csv").write_text("solo/a.ply,\n")
     assert closed_form(folder, tmp_path / "m", "--labels", str(tmp_path / "labels.csv")) == 2
     assert "line 1: the file 'solo/a.ply' has no label" in capsys.readouterr().err

@@ -15,7 +15,7 @@ import pytest
 
 import heatfield as hf
 from heatfield._classifier.training_options import training
-from heatfield._features.point_features import PointRecipe
+from heatfield._features.point_features import PointSettings
 from heatfield._features.point_table import packed, point_table
 from tests.helpers.estimator_checks import (
     any_sequence_of_clouds_will_do,
@@ -303,7 +303,7 @@ def test_the_papers_recipes_are_the_defaults():
         1e-4,
         0.2,
     )
-    assert PointRecipe.checked(3).blocks == (
+    assert PointSettings(3).blocks == (
         "global",
         "hds",
         "density",
@@ -391,7 +391,7 @@ def test_validation_names_the_class_with_one_cloud():
     clouds, labels = some_clouds(12)
     labels = np.where(np.arange(12) == 5, "solo", labels)
     with pytest.raises(
-        ValueError, match=r"validation=0.2 needs at least 2 clouds a class, class 'solo' has 1"
+        ValueError, match=r"validation=0.2 needs at least 2 clouds per class, class 'solo' has 1"
     ):
         classifier(validation=0.2).fit(clouds, labels)
 
@@ -460,7 +460,7 @@ def test_features_computed_before():
 
 def test_cache_gives_the_same_and_survives_damage(tmp_path):
     clouds, _ = some_clouds(6)
-    recipe = PointRecipe.checked(3, n_scales=3)
+    recipe = PointSettings(3, n_scales=3)
     first = point_table(clouds, recipe, cache=tmp_path)
     (file,) = tmp_path.iterdir()
     stamp = file.stat().st_mtime_ns
@@ -476,7 +476,7 @@ def test_cache_gives_the_same_and_survives_damage(tmp_path):
 
 def test_table_holds_the_signatures_in_its_unit():
     clouds, _ = some_clouds(6)
-    table = point_table(clouds, PointRecipe.checked(3, n_scales=3))
+    table = point_table(clouds, PointSettings(3, n_scales=3))
     for i, cloud in enumerate(clouds):
         s = hf.signatures(cloud, n_scales=3)
         rows = table.rows[table.starts[i] : table.starts[i + 1]] * table.unit + table.shift
@@ -488,7 +488,7 @@ def test_table_holds_the_signatures_in_its_unit():
 
 def test_batches_are_standardised_and_packed():
     clouds, _ = some_clouds(8)
-    table = point_table(clouds, PointRecipe.checked(3, n_scales=3))
+    table = point_table(clouds, PointSettings(3, n_scales=3))
     data = Packed(table, Scaling.of_points(table, 1e-9), Scaling.of_whole(table, 1e-9), torch.device("cpu"))
     rows, whole, coordinates, starts = data.batch(np.arange(8))
     assert starts.tolist() == table.starts.tolist()
@@ -524,7 +524,7 @@ def test_gaps_and_constant_features_are_set_to_zero():
     with pytest.warns(hf.HeatFieldWarning, match="1 of 1 clouds"):
         assert np.isfinite(model.predict_proba([clouds[4]])).all()
     lattice = np.stack(np.meshgrid(*[np.arange(3.0)] * 3), axis=-1).reshape(-1, 3)
-    table = point_table([lattice] * 4, PointRecipe.checked(3, n_scales=3))
+    table = point_table([lattice] * 4, PointSettings(3, n_scales=3))
     assert Scaling.of_whole(table, 1e-9).constant.all()
 
 
@@ -543,7 +543,7 @@ def test_clouds_in_a_far_unit_have_probabilities(variant):
 
 def test_gap_in_any_row_is_set_to_zero():
     clouds, _ = some_clouds(8)
-    table = point_table(clouds, PointRecipe.checked(3, n_scales=3))
+    table = point_table(clouds, PointSettings(3, n_scales=3))
     points, whole = Scaling.of_points(table, 1e-9), Scaling.of_whole(table, 1e-9)
     for value in (np.nan, np.inf, -np.inf):
         table.rows[table.starts[3] + 2, 1] = value  # not the first row of its cloud
@@ -566,3 +566,11 @@ def test_unlike_input_is_reported():
             hf.HeatFieldWarning, match=r"clouds\[0\] has a number of points of 400, training had 20 to 38"
         ):
             model.predict([np.concatenate([clouds[0]] * 20)])
+
+
+def test_the_networks_stand_below_the_classifier():
+    """Imports point one way: the classifier uses the networks, never the other way round."""
+    found = [
+        path.name for path in Path(hf.nn.__file__).parent.rglob("*.py") if "_classifier" in path.read_text()
+    ]
+    assert found == []
