@@ -22,16 +22,12 @@ from .._base.check import (
     check_tol,
     thread_count,
 )
-from .._base.threads import run_pieces
+from .._base.threads import even_pieces, run_pieces
 from .._signatures.evaluate import surely_dense
 from .._signatures.signatures import check_hds
 from .._sums.dense import one_blas_thread
 from .describe import Recipe, describe_cloud
 from .layout import VARIANT_BLOCKS, Layout, layout
-
-# Pairs that one piece of work holds: about a tenth of a second, so that the bar moves
-# and Ctrl-C is heard.
-_PIECE = 4e6
 
 
 class HFSDescriptor(TransformerMixin, BaseEstimator):
@@ -189,7 +185,7 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
                 describe_cloud(clouds[i], recipe, out[i])
 
         with one_blas_thread(self.n_dims_):
-            ranges = _even_pieces([clouds[i].shape[0] for i in small])
+            ranges = even_pieces([clouds[i].shape[0] for i in small])
             run_pieces(work, ranges, n_threads, progress="clouds")
             for i in large:
                 describe_cloud(clouds[i], recipe, out[i], n_threads)
@@ -227,16 +223,3 @@ def chosen_blocks(variant: str, blocks: Iterable[str] | None) -> tuple[str, ...]
             f"blocks must be some of {', '.join(map(repr, known))} for variant={variant!r}, got {chosen!r}"
         )
     return chosen
-
-
-def _even_pieces(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of clouds of about equal work."""
-    ranges, start, load = [], 0, 0.0
-    for i, m in enumerate(sizes):
-        load += float(m) ** 2
-        if load >= _PIECE:
-            ranges.append((start, i + 1))
-            start, load = i + 1, 0.0
-    if start < len(sizes):
-        ranges.append((start, len(sizes)))
-    return ranges

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from tqdm import tqdm
 
 from .._base.check import Array
+from .._base.progress import Bar, progress_bar
 from .._sums.dense_kernels import WEIGHT
 from .._sums.one_scale import Places, Wish, scale_sums
 from .neighbourhood import has_p10, scale_pairs
@@ -53,13 +53,13 @@ def spreads_fast(
     pairs = scale_pairs(unit.size)
     total = 2 * order.size * fields.shape[0] * pairs.shape[0]
     # disable=None: no bar where standard error is not a terminal.
-    with tqdm(total=total, unit=" sums", unit_scale=True, delay=2, disable=None, leave=False) as bar:
+    with progress_bar(total=total, unit="sums", unit_scale=True) as bar:
         for field in fields:
             for a, b in pairs:
                 yield b, _spread(places, float(unit[b]), weights[order, b], field[a][order], wish, bar)
 
 
-def _spread(places: Places, t: float, mass: Array, field: Array, wish: Wish, bar: tqdm) -> Array:
+def _spread(places: Places, t: float, mass: Array, field: Array, wish: Wish, bar: Bar) -> Array:
     """The spread of one field around every point, all in kd order."""
     low, high = float(field.min()), float(field.max())
     if not high > low:  # constant, or NaN

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
 import warnings
 import zipfile
 from collections.abc import Iterable, Sequence
@@ -16,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import Array, HeatFieldWarning, thread_count
-from .._base.threads import run_pieces
+from .._base.files import open_atomically
+from .._base.threads import even_pieces, run_pieces
 from .._sums.dense import one_blas_thread
 from .layout import SCHEMA
 from .point_features import PointRecipe, features_of
 
-# Pairs that one piece of work holds: about a tenth of a second.
-_PIECE = 4e6
 # Clouds whose mean and spread set the unit in which single precision stores the features.
 _PILOT = 64
 
@@ -141,7 +138,7 @@ def point_table(
                 coordinates[starts[i] : starts[i + 1]] = unit_ball(clouds[i])
 
     with one_blas_thread(recipe.n_dims):
-        run_pieces(work, _even_pieces(sizes), thread_count(n_jobs), progress="clouds")
+        run_pieces(work, even_pieces(sizes), thread_count(n_jobs), progress="clouds")
     made = PointTable(rows, starts, whole, coordinates, shift, scale, recipe)
     empty = np.flatnonzero(np.isnan(rows[starts[:-1]]).all(axis=1))
     if empty.size:
@@ -173,13 +170,6 @@ def _pilot(tables: Sequence[Array]) -> tuple[Array, Array]:
     return finite.mean(axis=0), np.where(spread > 0.0, spread, 1.0)
 
 
-def _even_pieces(sizes: NDArray) -> list[tuple[int, int]]:
-    """Runs of clouds of about equal work."""
-    piece = np.floor(np.cumsum(sizes.astype(float) ** 2) / _PIECE)
-    edges = np.flatnonzero(np.diff(piece)) + 1
-    return list(zip([0, *edges], [*edges, len(sizes)], strict=True))
-
-
 def _key(clouds: Sequence[Array], recipe: PointRecipe, unit: tuple[Array, Array] | None) -> str:
     """A hash of all that the table depends on."""
     digest = hashlib.sha256(json.dumps([SCHEMA, asdict(recipe)], sort_keys=True).encode())
@@ -196,16 +186,8 @@ _ARRAYS = ("rows", "starts", "whole", "coordinates", "shift", "unit")
 
 def _store(place: Path, table: PointTable) -> None:
     """Uncompressed, straight to disk, under its name only when it is whole."""
-    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
-    try:
-        with open(part, "wb") as file:
-            np.savez(file, **{name: getattr(table, name) for name in _ARRAYS})
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, place)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with open_atomically(place) as file:
+        np.savez(file, **{name: getattr(table, name) for name in _ARRAYS})
 
 
 def _load(place: Path, recipe: PointRecipe) -> PointTable | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from .._base.check import Array, HeatFieldWarning, check_count
+from .._base.optional import need
 
 if TYPE_CHECKING:
     from .field import HeatField
@@ -185,13 +186,8 @@ def _grid(points: Array, reach: float, cells: int) -> tuple[tuple[Array, ...], f
 
 
 def _scikit_image(n: int) -> Any:
-    try:
-        from skimage import measure
-    except ImportError:
-        raise ImportError(
-            f"heat_body in {n} dimensions needs scikit-image: pip install 'heatfield[show]'"
-        ) from None
-    return measure
+    purpose = f"heat_body in {n} dimensions"
+    return need("skimage.measure", purpose, "show", name="scikit-image", verb="needs")
 
 
 def _intervals(excess: _Excess, axis: Array, mask: NDArray[np.bool_]) -> tuple[Array, float]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from .._base.check import Array
+from .._base.progress import Bar, progress_bar
 from .._base.threads import pieces, run_pieces
 from .._cloud.arrange import bounding_boxes, kd_order
 from .._cloud.box_tree import nearest_source
@@ -63,15 +63,12 @@ class FastField:
         wish = Wish(
             tol, moments, False, False, np.dtype(np.float64), n_threads, costs(measure=q * len(order) > MANY)
         )
-        # disable=None: no bar where standard error is not a terminal.
-        with tqdm(
-            total=q * times.size, unit=" places", unit_scale=True, delay=2, disable=None, leave=False
-        ) as bar:
+        with progress_bar(total=q * times.size, unit="places", unit_scale=True) as bar:
             for a, t in enumerate(times):
                 out[order, a] = self._rows(targets, offsets, float(t), wish, bar)
         return out
 
-    def _rows(self, targets: Places, offsets: Array, t: float, wish: Wish, bar: tqdm) -> Array:
+    def _rows(self, targets: Places, offsets: Array, t: float, wish: Wish, bar: Bar) -> Array:
         """The rows at one time, in the order of the targets."""
         n, q = targets.points.shape
         moments = wish.spectrum
@@ -101,7 +98,7 @@ class FastField:
         run_pieces(work, pieces(out.size, _PIECE), n_threads)
         return out
 
-    def _far(self, places: Array, t: float, wish: Wish, bar: tqdm) -> Array:
+    def _far(self, places: Array, t: float, wish: Wish, bar: Bar) -> Array:
         """Far places, each with the strongest source as its reference."""
         moments = wish.spectrum
         out = np.empty((places.shape[0], field_columns(places.shape[1], moments)))

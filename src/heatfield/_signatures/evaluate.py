@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tqdm import tqdm
 
 from .._base.check import Array
+from .._base.progress import progress_bar
 from .._base.threads import pieces, run_pieces
 from .._cloud.arrange import bounding_boxes, kd_order, origin_and_exponent
 from .._cloud.box_tree import nearest_source
@@ -144,8 +144,7 @@ def fast_outputs(
         Plan(wish.tol),
         np.empty((q, steps)) if gradient else None,
     )
-    # disable=None: no bar where standard error is not a terminal.
-    with tqdm(total=q * steps, unit=" sums", unit_scale=True, delay=2, disable=None, leave=False) as bar:
+    with progress_bar(total=q * steps, unit="sums", unit_scale=True) as bar:
         for a in range(steps):
             t, one_time = np.ascontiguousarray(unit[:, a]), times[:, a : a + 1]
             if t.size > 1:

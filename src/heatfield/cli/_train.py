@@ -281,7 +281,7 @@ def _range(clouds: list[Array]) -> Any:
 
 def _write_report(out: Path, report: dict[str, Any], quiet: bool) -> None:
     """MODEL.report.json, and a picture where matplotlib is at hand; none stays of an older training."""
-    from ..io import write_atomically
+    from .._base.files import write_atomically
     from ._figures import printed
 
     found = report.get("cross_validation")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from .._base.check import Array
+from .._base.progress import progress_bar
 from ..io import ReadError, read_cloud
 
 
@@ -49,10 +49,7 @@ def read_files(
     """Read labelled files, in their order. The first that fails stops the reading, by its ReadError."""
     names = tuple(sorted(set(labels))) if classes is None else tuple(classes)
     position = {name: i for i, name in enumerate(names)}
-    clouds = [
-        read_cloud(file, **options).points
-        for file in tqdm(files, unit=" files", delay=2, disable=None, leave=False)
-    ]
+    clouds = [read_cloud(file, **options).points for file in progress_bar(files, unit="files")]
     dims = {cloud.shape[1] for cloud in clouds}
     if len(dims) > 1:
         odd = next(f for f, c in zip(files, clouds, strict=True) if c.shape[1] != clouds[0].shape[1])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import Array, as_points
+from .._base.optional import need
 from .._signatures.signatures import Signatures
 
 # Dimension 0, 1, 2, 3: point, filament, surface, volume. The colours are told apart in
@@ -22,11 +23,7 @@ HEAT_COLORS = ("#fff7ec", "#fdd49e", "#fc8d59", "#d7301f", "#7f0000")
 
 def pyplot() -> Any:
     """matplotlib.pyplot, or an error that says what to install."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'heatfield[show]'") from error
-    return plt
+    return need("matplotlib.pyplot", "pictures", "show")
 
 
 def ramp(name: str, colors: tuple[str, ...]) -> Any:
