@@ -6,6 +6,8 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING
 
+from ._reading import add_reading, reading_options
+
 if TYPE_CHECKING:
     from ..io import Cloud
 
@@ -19,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
     )
-    parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
+    add_reading(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,10 +31,10 @@ def run(options: argparse.Namespace) -> int:
     from ..io import ReadError, read_cloud
 
     failed = False
+    reading = reading_options(options)
     for file in options.files:
         try:
-            atoms = options.atoms.split(",") if "," in options.atoms else options.atoms
-            print(file, *_facts(read_cloud(file, atoms=atoms), options.scales), sep="\n  ")
+            print(file, *_facts(read_cloud(file, **reading), options.scales), sep="\n  ")
         except ReadError as error:
             print(f"heatfield info: {error}", file=sys.stderr)
             failed = True
