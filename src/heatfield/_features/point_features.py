@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.check import Array, check_choice, check_count, check_dtype, check_range, check_tol
+from .._signatures.channels import block_columns, block_values, blocks_with_spectrum, learned_blocks
 from .._signatures.signatures import Signatures, signatures
 from .layout import PAPER_BLOCKS, layout
 from .neighbourhood import scale_pairs
@@ -15,12 +16,12 @@ from .point_spread import spread_at_points
 
 # Which blocks describe the whole cloud and which each point, in their order.
 WHOLE_BLOCKS = ("global", "log_global", "hds")
-POINT_BLOCKS = ("density", "log_density", "dimension", "transition", "spectrum", "gradient", "neighbourhood")
+POINT_BLOCKS = (*learned_blocks(), "gradient", "neighbourhood")
 
 # Differences of numbers of order one, whose round-off is that of 1; see `_classifier.preprocessing`.
 _ORDER_ONE = ("log_density", "transition", "spectrum", "gradient", "neighbourhood")
 # Read from the spectrum.
-_NEED_SPECTRUM = {"spectrum", "gradient", "neighbourhood"}
+_NEED_SPECTRUM = {*blocks_with_spectrum(), "gradient", "neighbourhood"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class PointRecipe:
         channels: list[str] = []
         for block in self.point_blocks:
             if block != "neighbourhood":
-                channels += self._axes if block == "spectrum" else [block]
+                channels += [block] if block == "gradient" else block_columns(block, self.n_dims)
         names = [f"{channel}_s{a}" for a in range(self.n_scales) for channel in channels]
         if "neighbourhood" in self.blocks:
             fields = ("log_density", "dimension", *self._axes)
@@ -144,15 +145,10 @@ def features_of(points: Array, recipe: PointRecipe) -> tuple[Array, Array]:
     for block in recipe.point_blocks:
         if block == "neighbourhood":
             continue  # of pairs of scales, not of one
-        if block == "spectrum":
-            assert s.spectrum is not None
-            channels.append(s.spectrum)
-        elif block == "log_density":
-            channels.append(np.log(s.density)[:, :, None])
-        elif block == "gradient":
+        if block == "gradient":
             channels.append(_gradient_length(s, n)[:, :, None])
         else:
-            channels.append(getattr(s, block)[:, :, None])
+            channels.append(block_values(block, s))
     parts = [np.concatenate(channels, axis=2).reshape(len(points), -1)] if channels else []
     if "neighbourhood" in recipe.blocks:
         parts.append(spread_at_points(points, s, recipe.tol, recipe.dtype))

@@ -23,6 +23,7 @@ from .._sums.dense import Cloud, pair_sums
 from .._sums.one_scale import Wish
 from .._sums.pricing import Plan, ScalePlan
 from . import equations
+from .channels import point_table
 from .evaluate import Outputs, Targets, fast_outputs, use_dense, wish_for
 from .local_type import LOCAL_TYPES, local_type_codes
 from .scales import schedule_of
@@ -75,11 +76,7 @@ class Signatures:
 
     def per_point(self) -> Array:
         """phi(x_i): density, dimension, transition and spectrum, scale by scale, (m, (3+n) T)."""
-        channels = [self.density[:, :, None], self.dimension[:, :, None], self.transition[:, :, None]]
-        if self.spectrum is not None:
-            channels.append(self.spectrum)
-        table = np.concatenate(channels, axis=2)
-        return table.reshape(table.shape[0], table.shape[1] * table.shape[2])
+        return point_table(self)
 
     def local_type(self, scale: int) -> np.ndarray:
         """What kind of place each point is at one scale, as words (m,).

@@ -19,6 +19,14 @@ DIMENSION_NAMES = ("point", "filament", "surface", "volume")
 TRANSITION_COLORS = ("#2166ac", "#92c5de", "#e0e0e0", "#f4a582", "#b2182b")
 SPECTRUM_COLORS = ("#762a83", "#d9d2dd", "#1b9e77", "#d95f02")
 HEAT_COLORS = ("#fff7ec", "#fdd49e", "#fc8d59", "#d7301f", "#7f0000")
+# By the name that a channel's entry gives (`_signatures.channels`); the viewer's are in its colours.js.
+RAMPS = {
+    "density": HEAT_COLORS[1:],
+    "dimension": DIMENSION_COLORS,
+    "transition": TRANSITION_COLORS,
+    "spectrum": SPECTRUM_COLORS,
+    "column": ("#440154", "#3b528b", "#21908d", "#5dc963", "#d8c514"),
+}
 
 
 def pyplot() -> Any:
