@@ -13,6 +13,8 @@ from scipy.spatial import KDTree
 
 from .._base.check import Array, HeatFieldWarning, check_count
 from .._base.optional import need
+from .._base.summary import Summarised, Summary
+from .summary import summary_of_body
 
 if TYPE_CHECKING:
     from .field import HeatField
@@ -29,8 +31,8 @@ _SETTLED = 1e-12
 _STEPS = 6
 
 
-@dataclass(frozen=True)
-class HeatBody:
+@dataclass(frozen=True, repr=False)
+class HeatBody(Summarised):
     """The superlevel set {u(y, t) >= level} of a heat field.
 
     Attributes
@@ -61,6 +63,9 @@ class HeatBody:
     faces: NDArray[np.int64] | None = None
     contours: tuple[Array, ...] | None = None
     intervals: Array | None = None
+
+    def _summary(self) -> Summary:
+        return summary_of_body(self)
 
 
 class _Excess:

@@ -19,6 +19,7 @@ from .._base.check import (
     check_tol,
     thread_count,
 )
+from .._base.summary import Summarised, Summary
 from .._sums.dense import Cloud, pair_sums
 from .._sums.one_scale import Wish
 from .._sums.pricing import Plan, ScalePlan
@@ -27,10 +28,11 @@ from .channels import point_table
 from .evaluate import Outputs, Targets, fast_outputs, use_dense, wish_for
 from .local_type import LOCAL_TYPES, local_type_codes
 from .scales import schedule_of
+from .summary import summary_of, summary_of_hds
 
 
-@dataclass(frozen=True)
-class HeatDimensionSpectrum:
+@dataclass(frozen=True, repr=False)
+class HeatDimensionSpectrum(Summarised):
     """How the points of a cloud divide among dimensions, scale by scale."""
 
     composition: Array  # p_geo (T, K): the share of the points
@@ -38,9 +40,12 @@ class HeatDimensionSpectrum:
     centers: Array  # (K,) the dimensions asked for
     sigma: float
 
+    def _summary(self) -> Summary:
+        return summary_of_hds(self)
 
-@dataclass(frozen=True)
-class Signatures:
+
+@dataclass(frozen=True, repr=False)
+class Signatures(Summarised):
     """Heat Field Signatures of one cloud of m points in n dimensions, at T scales.
 
     Attributes
@@ -73,6 +78,9 @@ class Signatures:
     relative_roughness: Array
     hds: HeatDimensionSpectrum
     plan: Plan | None = None
+
+    def _summary(self) -> Summary:
+        return summary_of(self)
 
     def per_point(self) -> Array:
         """phi(x_i): density, dimension, transition and spectrum, scale by scale, (m, (3+n) T)."""

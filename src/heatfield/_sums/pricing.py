@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from .._base.compile import compiled
+from .._base.summary import Summarised, Summary
 from .._cloud.arrange import BLOCK
 from .._cloud.box_tree import estimate_within, points_in
 from .fourier.by_finufft import digits_for
 from .fourier.kernel import FINER, GRID_EPS, width_for
+from .plan_summary import summary_of_plan
 
 # Blocks of the smallest nodes that are priced.
 LEAF = 16
@@ -49,8 +51,8 @@ class ScalePlan:
         return f"t={self.t:.4g}: {self.method} ({self.reason})"
 
 
-@dataclass
-class Plan:
+@dataclass(repr=False)
+class Plan(Summarised):
     """What was chosen for each scale and why; ``print(s.plan)`` shows it."""
 
     tol: float | None
@@ -64,6 +66,9 @@ class Plan:
     def __str__(self) -> str:
         head = "exact to rounding" if self.tol is None else f"tol={self.tol:g}"
         return "\n".join([head, *map(str, self.scales)])
+
+    def _summary(self) -> Summary:
+        return summary_of_plan(self)
 
 
 @compiled()
