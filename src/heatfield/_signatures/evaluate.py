@@ -13,7 +13,7 @@ from .._base.progress import progress_bar
 from .._base.threads import pieces, run_pieces
 from .._cloud.arrange import bounding_boxes, kd_order, origin_and_exponent
 from .._cloud.box_tree import nearest_source
-from .._sums.costs import costs
+from .._sums.costs import Costs, costs
 from .._sums.dense import Cloud
 from .._sums.off_data import largest_sum, place_sums, some_places
 from .._sums.one_scale import Places, Wish, dense_seconds, fast_seconds, scale_sums
@@ -97,10 +97,12 @@ def use_dense(method: str, cloud: Cloud, unit: Array, wish: Wish) -> bool:
 
 
 def wish_for(
-    m: int, tol: float, spectrum: bool, fourth: bool, half: bool, dtype: np.dtype, n_threads: int
-) -> Wish:
-    """The task with this machine's costs."""
-    return Wish(tol, spectrum, fourth, half, dtype, n_threads, costs(measure=m > _MEASURE))
+    m: int, tol: float, spectrum: bool, fourth: bool, half: bool, dtype: np.dtype, n_threads: int,
+    *, priced: bool = True,
+) -> Wish:  # fmt: skip
+    """The task with this machine's costs; with those of a common one where nothing is to be compared."""
+    prices = costs(measure=m > _MEASURE) if priced else Costs()
+    return Wish(tol, spectrum, fourth, half, dtype, n_threads, prices)
 
 
 def _sums_at_places(

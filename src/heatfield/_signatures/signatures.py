@@ -25,7 +25,7 @@ from .._sums.one_scale import Wish
 from .._sums.pricing import Plan, ScalePlan
 from . import equations
 from .channels import point_table
-from .evaluate import Outputs, Targets, fast_outputs, use_dense, wish_for
+from .evaluate import Outputs, Targets, fast_outputs, surely_dense, use_dense, wish_for
 from .local_type import LOCAL_TYPES, local_type_codes
 from .scales import schedule_of
 from .summary import summary_of, summary_of_hds
@@ -205,7 +205,10 @@ def signatures(
 
     common = not own  # E2 belongs to one time for all points
     exact = transition == "exact"
-    wish = wish_for(m, tolerance, with_spectrum, exact, common and where is None, precision, n_threads)
+    wish = wish_for(
+        m, tolerance, with_spectrum, exact, common and where is None, precision, n_threads,
+        priced=where is not None or not surely_dense(method, m, n),
+    )  # fmt: skip
     unit = cloud.unit_scales(times)
     if where is None and use_dense(method, cloud, unit, wish):
         out = _dense_outputs(cloud, times, unit, wish)

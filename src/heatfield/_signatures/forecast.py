@@ -1,0 +1,78 @@
+"""What signatures would take, said before they are computed: the prices by which the path is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._base.check import as_points, as_scales, check_choice, check_count, check_dtype, check_range, check_tol
+from .._sums.costs import Costs
+from .._sums.dense import Cloud
+from .._sums.dense_kernels import column_count
+from .._sums.one_scale import Places, Wish, dense_seconds, fast_seconds
+from .evaluate import surely_dense, use_dense, wish_for
+from .scales import schedule_of
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Seconds on one core, and which path takes them: "dense" or "fast"."""
+
+    seconds: float
+    path: str
+
+
+def expected_seconds(
+    points: ArrayLike,
+    scales: ArrayLike | None = None,
+    *,
+    n_scales: int = 8,
+    c_min: float = 0.05,
+    c_max: float = 0.25,
+    method: str = "auto",
+    tol: float | None = None,
+) -> Forecast:
+    """What `signatures` with these arguments would take on one core.
+
+    It is the price that the choice between dense and fast compares, and the sum of
+    ``s.plan.scales[...].expected_seconds`` on the fast path. Where no price is needed to choose, as for
+    small clouds, it is that of a common machine, and nothing is measured.
+
+    Returns
+    -------
+    forecast : Forecast
+        NaN seconds where there are no scales: of fewer than two distinct points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heatfield._signatures.forecast import expected_seconds
+    >>> forecast = expected_seconds(np.random.default_rng(0).random((1000, 3)))
+    >>> forecast.path, 0.001 < forecast.seconds < 1.0
+    ('dense', True)
+    """
+    checked = as_points(points)
+    check_choice(method, "method", ("auto", "dense", "fast"))
+    precision = check_dtype("float64")
+    m, n = checked.shape
+    cloud = Cloud.of(checked, 1)
+    if scales is None:
+        count = check_count(n_scales, "n_scales", 2)
+        times = schedule_of(cloud, count, *check_range(c_min, c_max))[None, :]
+    else:
+        times = as_scales(scales, m)
+    if m == 0 or not np.isfinite(times).all():
+        return Forecast(float("nan"), "dense")
+    unit = cloud.unit_scales(times)
+    places = Places.of(cloud.sources, cloud.boxes)
+    if surely_dense(method, m, n):
+        wish = Wish(check_tol(tol, precision), True, False, True, precision, 1, Costs())
+        # The price of a pair is that of space; beyond, a pair has more sums.
+        more = max(1.0, column_count(n, True) / column_count(3, True))
+        return Forecast(more * dense_seconds(places, unit, wish), "dense")
+    wish = wish_for(m, check_tol(tol, precision), True, False, times.shape[0] == 1, precision, 1)
+    if use_dense(method, cloud, unit, wish):
+        return Forecast(dense_seconds(places, unit, wish), "dense")
+    return Forecast(fast_seconds(places, unit, wish), "fast")
