@@ -56,7 +56,11 @@ def test_no_scales_no_price():
 @pytest.mark.parametrize("n", [1, 4, 10])
 def test_other_dimensions(n):
     points = np.random.default_rng(0).random((500, n))
-    assert 0.0 < expected_seconds(points).seconds < 60.0
+    found = expected_seconds(points)
+    assert found.path == "dense"
+    assert 500**2 * 8 * 1e-10 < found.seconds < 500**2 * 8 * 1e-6
+    if n > 3:  # every pair, whatever the scale
+        assert expected_seconds(np.tile(points, (2, 1))).seconds == pytest.approx(4 * found.seconds)
 
 
 def test_info_quotes_it(tmp_path, capsys):

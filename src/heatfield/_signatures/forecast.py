@@ -10,10 +10,14 @@ from numpy.typing import ArrayLike
 from .._base.check import as_points, as_scales, check_choice, check_count, check_dtype, check_range, check_tol
 from .._sums.costs import Costs
 from .._sums.dense import Cloud
-from .._sums.dense_kernels import column_count
 from .._sums.one_scale import Places, Wish, dense_seconds, fast_seconds
 from .evaluate import surely_dense, use_dense, wish_for
 from .scales import schedule_of
+
+# Beyond three dimensions (`_sums.dense_many`): seconds of a pair at one scale, and of one product of two of
+# its coordinates. Fitted to 4, 5, 10 and 30 dimensions relative to a pair in three dimensions.
+_PAIR_BEYOND = 2.5e-8
+_PRODUCT_BEYOND = 3.3e-10
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,10 @@ def expected_seconds(
     unit = cloud.unit_scales(times)
     places = Places.of(cloud.sources, cloud.boxes)
     if surely_dense(method, m, n):
+        if n > 3:  # every pair, by matrix products
+            return Forecast(m * m * times.shape[1] * (_PAIR_BEYOND + _PRODUCT_BEYOND * n * n), "dense")
         wish = Wish(check_tol(tol, precision), True, False, True, precision, 1, Costs())
-        # The price of a pair is that of space; beyond, a pair has more sums.
-        more = max(1.0, column_count(n, True) / column_count(3, True))
-        return Forecast(more * dense_seconds(places, unit, wish), "dense")
+        return Forecast(dense_seconds(places, unit, wish), "dense")
     wish = wish_for(m, check_tol(tol, precision), True, False, times.shape[0] == 1, precision, 1)
     if use_dense(method, cloud, unit, wish):
         return Forecast(dense_seconds(places, unit, wish), "dense")
