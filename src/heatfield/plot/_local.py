@@ -27,10 +27,9 @@ def local_signatures(points: ArrayLike, signatures: Signatures, scales: Sequence
     Parameters
     ----------
     points : array_like (m, 2) or (m, 3)
-    signatures : Signatures
-        Of these points.
+    signatures : Signatures of these points
     scales : sequence of int, optional
-        Which scales, by index; all of them otherwise.
+        See `dimension_over_scales`.
 
     Returns
     -------

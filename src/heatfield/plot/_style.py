@@ -77,15 +77,16 @@ def drawable_points(points: ArrayLike, signatures: Signatures | None = None) -> 
 
 
 def draw_cloud(
-    ax: Any, points: Array, values: ArrayLike, cmap: Any, low: float, high: float, **more: Any
-) -> Any:
+    ax: Any, points: Array, values: ArrayLike, cmap: Any, low: float, high: float,
+    *, zoom: float = 1.2, **more: Any,
+) -> Any:  # fmt: skip
     """A scatter without axes, in equal units; in space seen from above at an angle."""
     size = more.pop("s", float(np.clip(6000 / len(points), 0.3, 12)))
     shown = ax.scatter(*points.T, c=values, s=size, cmap=cmap, vmin=low, vmax=high, linewidths=0, **more)
     if points.shape[1] == 3:
         extent = np.ptp(points, axis=0)
         ax.set_proj_type("ortho")
-        ax.set_box_aspect(np.maximum(extent, 1e-3 * extent.max() or 1.0), zoom=1.2)
+        ax.set_box_aspect(np.maximum(extent, 1e-3 * extent.max() or 1.0), zoom=zoom)
         ax.view_init(elev=22, azim=-72)
         ax.set_clip_on(False)
         shown.set_clip_on(False)
