@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from threading import Event, local
 
-from tqdm import tqdm
+from .progress import progress_bar
 
+# Pairs that one piece of many clouds holds: about a tenth of a second, so that the bar moves and Ctrl-C
+# is heard.
+_EVEN_LOAD = 4e6
 # Set for a thread that works for another one: the event that tells it to stop.
 _asked = local()
 
@@ -34,6 +37,25 @@ def pieces(count: int, size: int) -> list[tuple[int, int]]:
     return [(start, min(count, start + size)) for start in range(0, count, size)]
 
 
+def even_pieces(sizes: Iterable[int]) -> list[tuple[int, int]]:
+    """Runs of clouds of about equal work, which grows with the square of a cloud's points.
+
+    Examples
+    --------
+    >>> even_pieces([1000, 1000, 1000, 1000, 3000, 10])
+    [(0, 4), (4, 5), (5, 6)]
+    """
+    ranges, start, load, count = [], 0, 0.0, 0
+    for count, m in enumerate(sizes, 1):
+        load += float(m) ** 2
+        if load >= _EVEN_LOAD:
+            ranges.append((start, count))
+            start, load = count, 0.0
+    if start < count:
+        ranges.append((start, count))
+    return ranges
+
+
 def run_pieces(
     work: Callable[[int, int], object],
     ranges: Iterable[tuple[int, int]],
@@ -49,10 +71,7 @@ def run_pieces(
     todo = list(ranges)
     outer: Event | None = getattr(_asked, "stop", None)
     total = sum(last - first for first, last in todo)
-    # disable=None: no bar where standard error is not a terminal.
-    with tqdm(
-        total=total, unit=f" {progress}", delay=2, disable=None if progress else True, leave=False
-    ) as bar:
+    with progress_bar(total=total, unit=progress or "", quiet=progress is None) as bar:
         if n_threads == 1 or len(todo) == 1:
             for first, last in todo:
                 if outer is not None and outer.is_set():

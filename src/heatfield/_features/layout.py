@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .._base.drawing import bars
+from .._base.summary import Summarised, Summary, plural
 from .neighbourhood_kernels import has_p10, scale_pairs
 from .pooling import STATISTICS
 
@@ -20,8 +22,8 @@ VARIANT_BLOCKS = {"simple": PAPER_BLOCKS[:-1], "desc": PAPER_BLOCKS, "joint": JO
 NEED_SPECTRUM = {"spectrum", "gradient", "correlation", "coupling", "neighbourhood"}
 
 
-@dataclass(frozen=True)
-class Layout:
+@dataclass(frozen=True, repr=False)
+class Layout(Summarised):
     """The columns of a descriptor: their names, and the columns of each block."""
 
     names: tuple[str, ...]
@@ -31,6 +33,16 @@ class Layout:
     def width(self) -> int:
         """How many numbers describe a cloud."""
         return len(self.names)
+
+    def _summary(self) -> Summary:
+        lines: list[tuple[str, str | list[str]]] = []
+        for block, place in self.columns.items():
+            first, last = self.names[place.start], self.names[place.stop - 1]
+            count = place.stop - place.start
+            lines.append((block, f"columns {place.start} to {place.stop - 1} ({count}): {first} ... {last}"))
+        counts = [place.stop - place.start for place in self.columns.values()]
+        picture = bars(list(self.columns), counts, "columns per block")
+        return Summary(f"Layout of {plural(self.width, 'column')}", lines, [picture])
 
 
 def layout(variant: str, blocks: Iterable[str], n: int, n_scales: int, centers: Iterable[float]) -> Layout:

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from tqdm import tqdm
 
 from .._base.check import Array
+from .._base.progress import Bar, progress_bar
 from .._cloud.cloud import ArrangedCloud
 from .._sums.columns import WEIGHT, Request
 from .._sums.one_scale import scale_sums
@@ -42,15 +42,14 @@ def deviations_to_tolerance(
     ).priced(cloud.order.size)
     pairs = scale_pairs(unit.size)
     total = 2 * cloud.order.size * fields.shape[0] * pairs.shape[0]
-    # disable=None: no bar where standard error is not a terminal.
-    with tqdm(total=total, unit=" sums", unit_scale=True, delay=2, disable=None, leave=False) as bar:
+    with progress_bar(total=total, unit="sums", unit_scale=True) as bar:
         for field in fields:
             for a, b in pairs:
                 yield b, _deviation(cloud, float(unit[b]), mass[:, b], field[a], request, bar)
 
 
 def _deviation(
-    cloud: ArrangedCloud, t: float, mass: Array, field: Array, request: Request, bar: tqdm
+    cloud: ArrangedCloud, t: float, mass: Array, field: Array, request: Request, bar: Bar
 ) -> Array:
     """The deviation of one field around every point."""
     low, high = float(field.min()), float(field.max())

@@ -10,6 +10,7 @@ import numpy as np
 from .._base.check import Array
 from .._cloud.cloud import ArrangedCloud
 from .._signatures import equations
+from .._signatures.channels import block_columns, block_values, learned_blocks
 from .._signatures.evaluate import Outputs, evaluate
 from .layout import PAPER_BLOCKS, layout
 from .neighbourhood import deviation_at_points
@@ -18,7 +19,7 @@ from .settings import FeatureSettings, names_of
 
 # Which blocks describe the whole cloud and which each point, in their order.
 WHOLE_BLOCKS = ("global", "log_global", "hds")
-POINT_BLOCKS = ("density", "log_density", "dimension", "transition", "spectrum", "gradient", "neighbourhood")
+POINT_BLOCKS = (*learned_blocks(), "gradient", "neighbourhood")
 
 # Differences of numbers of order one, whose round-off is that of 1; see `round_off`.
 _ORDER_ONE = ("log_density", "transition", "spectrum", "gradient", "neighbourhood")
@@ -60,7 +61,7 @@ class PointSettings(FeatureSettings):
         channels: list[str] = []
         for block in self.point_blocks:
             if block != "neighbourhood":
-                channels += self._axes if block == "spectrum" else [block]
+                channels += [block] if block == "gradient" else block_columns(block, self.n_dims)
         names = [f"{channel}_s{a}" for a in range(self.n_scales) for channel in channels]
         if "neighbourhood" in self.point_blocks:
             fields = ("log_density", "dimension", *self._axes)
@@ -108,7 +109,9 @@ def features_of(points: Array, settings: PointSettings, n_threads: int = 1) -> t
         second = np.empty((len(points), len(scale_pairs(settings.n_scales)) * (2 + settings.n_dims)))
         second[cloud.order] = deviation_at_points(cloud, scales, found, request).T
     found = found.in_order(cloud.order, n_threads)
-    channels = [_channel(found, block, scales) for block in settings.point_blocks if block != "neighbourhood"]
+    if found.transition is None:
+        found.transition = equations.transition_by_difference(found.dimension, scales)
+    channels = [_channel(found, block) for block in settings.point_blocks if block != "neighbourhood"]
     parts = [np.concatenate(channels, axis=2).reshape(len(points), -1)] if channels else []
     if second is not None:
         parts.append(second)
@@ -116,16 +119,12 @@ def features_of(points: Array, settings: PointSettings, n_threads: int = 1) -> t
     return np.concatenate(parts, axis=1), np.concatenate(whole) if whole else np.empty(0)
 
 
-def _channel(found: Outputs, block: str, scales: Array) -> Array:
+def _channel(found: Outputs, block: str) -> Array:
     """One local signature (m, T, 1), or all of the spectrum (m, T, n)."""
-    if block == "spectrum":
-        assert found.spectrum is not None
-        return found.spectrum
-    if block == "log_density":
-        return np.log(found.density)[:, :, None]
-    if block == "transition" and found.transition is None:
-        return equations.transition_by_difference(found.dimension, scales)[:, :, None]
-    return getattr(found, block)[:, :, None]
+    if block == "gradient":
+        assert found.gradient is not None
+        return found.gradient[:, :, None]
+    return block_values(block, found)
 
 
 def _whole_block(found: Outputs, block: str, scales: Array, settings: PointSettings) -> Array:

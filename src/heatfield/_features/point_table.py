@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import Array, thread_count
+from .._base.files import open_atomically
 from .layout import SCHEMA
 from .point_features import PointSettings, features_of
 from .schedule import each_cloud, warn_of_empty
@@ -187,16 +186,8 @@ _ARRAYS = ("rows", "starts", "whole", "coordinates", "shift", "unit")
 
 def _store(place: Path, table: PointTable) -> None:
     """Uncompressed, straight to disk, under its name only when it is whole."""
-    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
-    try:
-        with open(part, "wb") as file:
-            np.savez(file, **{name: getattr(table, name) for name in _ARRAYS})
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, place)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with open_atomically(place) as file:
+        np.savez(file, **{name: getattr(table, name) for name in _ARRAYS})
 
 
 def _load(place: Path, recipe: PointSettings) -> PointTable | None:

@@ -9,14 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import Array
-from .._base.threads import run_pieces
+from .._base.threads import even_pieces, run_pieces
 from .._base.warn import warn_caller
 from .._sums.choose import surely_dense
 from .._sums.dense import one_blas_thread
-
-# Pairs that one piece of work holds: about a tenth of a second, so that the bar moves
-# and Ctrl-C is heard.
-_PIECE = 4e6
 
 
 def each_cloud(
@@ -43,7 +39,7 @@ def each_cloud(
             work(i, 1)
 
     with one_blas_thread(clouds[0].shape[1]):
-        run_pieces(piece, _even_pieces([len(clouds[i]) for i in small]), n_threads, progress="clouds")
+        run_pieces(piece, even_pieces([len(clouds[i]) for i in small]), n_threads, progress="clouds")
         for i in large:
             work(i, n_threads)
 
@@ -57,16 +53,3 @@ def warn_of_empty(table: NDArray[Any], consequence: str) -> None:
             f"{found.size} of {len(table)} clouds have fewer than two distinct points, "
             f"so {consequence}: clouds {shown}"
         )
-
-
-def _even_pieces(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of clouds of about equal work."""
-    ranges, start, load = [], 0, 0.0
-    for i, m in enumerate(sizes):
-        load += float(m) ** 2
-        if load >= _PIECE:
-            ranges.append((start, i + 1))
-            start, load = i + 1, 0.0
-    if start < len(sizes):
-        ranges.append((start, len(sizes)))
-    return ranges

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import Array, as_points, check_choice, check_tol, thread_count
+from .._base.summary import Summarised, Summary
 from .._base.threads import pieces, run_pieces
 from .._cloud.arrange import BLOCK
 from .._cloud.cloud import ArrangedCloud
 from .._sums.choose import field_uses_fast
 from .._sums.columns import DIGITS
+from .summary import summary_of_field
 from .sums import field_columns, field_sums
 from .to_tolerance import FastField, dimension_of
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 _PIECE = 1e8
 
 
-class HeatField:
+class HeatField(Summarised):
     """The heat field of a point cloud, anywhere in space.
 
     u(y, t) = (4 pi t)**(-n/2) sum_j omega_j exp(-|y - x_j|**2 / 4t)
@@ -113,6 +115,12 @@ class HeatField:
     def __repr__(self) -> str:
         m, n = self.points.shape
         return f"HeatField({m} point{'s' if m != 1 else ''} in {n} dimension{'s' if n != 1 else ''})"
+
+    def __str__(self) -> str:
+        return self._summary().text()
+
+    def _summary(self) -> Summary:
+        return summary_of_field(self)
 
     def log_value(self, at: ArrayLike, t: ArrayLike) -> Array:
         """log u, finite where u underflows. (q,) or (q, T)."""

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from .._base.check import Array, HeatFieldWarning, check_count
+from .._base.optional import need
+from .._base.summary import Summarised, Summary
+from .summary import summary_of_body
 
 if TYPE_CHECKING:
     from .field import HeatField
@@ -28,8 +31,8 @@ _SETTLED = 1e-12
 _STEPS = 6
 
 
-@dataclass(frozen=True)
-class HeatBody:
+@dataclass(frozen=True, repr=False)
+class HeatBody(Summarised):
     """The superlevel set {u(y, t) >= level} of a heat field.
 
     Attributes
@@ -60,6 +63,9 @@ class HeatBody:
     faces: NDArray[np.int64] | None = None
     contours: tuple[Array, ...] | None = None
     intervals: Array | None = None
+
+    def _summary(self) -> Summary:
+        return summary_of_body(self)
 
 
 class _Excess:
@@ -185,13 +191,8 @@ def _grid(points: Array, reach: float, cells: int) -> tuple[tuple[Array, ...], f
 
 
 def _scikit_image(n: int) -> Any:
-    try:
-        from skimage import measure
-    except ImportError:
-        raise ImportError(
-            f"heat_body in {n} dimensions needs scikit-image: pip install 'heatfield[show]'"
-        ) from None
-    return measure
+    purpose = f"heat_body in {n} dimensions"
+    return need("skimage.measure", purpose, "show", name="scikit-image", verb="needs")
 
 
 def _intervals(excess: _Excess, axis: Array, mask: NDArray[np.bool_]) -> tuple[Array, float]:

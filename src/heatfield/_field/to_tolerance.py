@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from .._base.check import Array
+from .._base.progress import Bar, progress_bar
 from .._base.threads import pieces, run_pieces
 from .._cloud.box_tree import nearest_source
 from .._cloud.cloud import ArrangedCloud
@@ -53,15 +53,12 @@ class FastField:
             return out
         offsets = self._offsets(targets.points, n_threads)
         request = Request(tol=tol, directions=moments, n_threads=n_threads).priced(q)
-        # disable=None: no bar where standard error is not a terminal.
-        with tqdm(
-            total=q * times.size, unit=" places", unit_scale=True, delay=2, disable=None, leave=False
-        ) as bar:
+        with progress_bar(total=q * times.size, unit="places", unit_scale=True) as bar:
             for a, t in enumerate(times):
                 out[targets.order, a] = self._rows(targets, offsets, float(t), request, bar)
         return out
 
-    def _rows(self, targets: ArrangedCloud, offsets: Array, t: float, request: Request, bar: tqdm) -> Array:
+    def _rows(self, targets: ArrangedCloud, offsets: Array, t: float, request: Request, bar: Bar) -> Array:
         """The rows at one time, in the order of the targets."""
         n, q = targets.points.shape
         moments = request.directions
@@ -91,7 +88,7 @@ class FastField:
         run_pieces(work, pieces(out.size, _PIECE), n_threads)
         return out
 
-    def _far(self, places: Array, t: float, request: Request, bar: tqdm) -> Array:
+    def _far(self, places: Array, t: float, request: Request, bar: Bar) -> Array:
         """Far places, each with the strongest source as its reference."""
         moments = request.directions
         out = np.empty((places.shape[0], field_columns(places.shape[1], moments)))

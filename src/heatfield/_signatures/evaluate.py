@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from .._base.check import Array
+from .._base.progress import progress_bar
 from .._base.threads import pieces, run_pieces
 from .._cloud.cloud import ArrangedCloud
 from .._sums.choose import surely_dense, use_dense
@@ -105,8 +105,7 @@ def _fast_outputs(
         response=np.full(steps, np.nan),
         plan=Plan(request.tol),
     )
-    # disable=None: no bar where standard error is not a terminal.
-    with tqdm(total=q * steps, unit=" sums", unit_scale=True, delay=2, disable=None, leave=False) as bar:
+    with progress_bar(total=q * steps, unit="sums", unit_scale=True) as bar:
         for a in range(steps):
             t, one_time = np.ascontiguousarray(unit[:, a]), times[:, a : a + 1]
             if t.size > 1:

@@ -8,17 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import Array, as_points, as_scales, check_targets
+from .._base.summary import Summarised, Summary
 from .._cloud.cloud import ArrangedCloud
 from .._sums.plan import Plan
 from .._sums.targets import Targets
 from . import equations
+from .channels import point_table
 from .evaluate import evaluate
 from .local_type import LOCAL_TYPES, local_type_codes
 from .settings import SignatureSettings
+from .summary import summary_of, summary_of_hds
 
 
-@dataclass(frozen=True)
-class HeatDimensionSpectrum:
+@dataclass(frozen=True, repr=False)
+class HeatDimensionSpectrum(Summarised):
     """How the points of a cloud divide among dimensions, scale by scale."""
 
     composition: Array  # p_geo (T, K): the share of the points
@@ -26,9 +29,12 @@ class HeatDimensionSpectrum:
     centers: Array  # (K,) the dimensions asked for
     sigma: float
 
+    def _summary(self) -> Summary:
+        return summary_of_hds(self)
 
-@dataclass(frozen=True)
-class Signatures:
+
+@dataclass(frozen=True, repr=False)
+class Signatures(Summarised):
     """Heat Field Signatures of one cloud of m points in n dimensions, at T scales.
 
     Attributes
@@ -62,13 +68,12 @@ class Signatures:
     hds: HeatDimensionSpectrum
     plan: Plan | None = None
 
+    def _summary(self) -> Summary:
+        return summary_of(self)
+
     def per_point(self) -> Array:
         """phi(x_i): density, dimension, transition and spectrum, scale by scale, (m, (3+n) T)."""
-        channels = [self.density[:, :, None], self.dimension[:, :, None], self.transition[:, :, None]]
-        if self.spectrum is not None:
-            channels.append(self.spectrum)
-        table = np.concatenate(channels, axis=2)
-        return table.reshape(table.shape[0], table.shape[1] * table.shape[2])
+        return point_table(self)
 
     def local_type(self, scale: int) -> np.ndarray:
         """What kind of place each point is at one scale, as words (m,).

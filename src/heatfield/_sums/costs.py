@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from .._base.check import Array
+from .._base.files import write_atomically
 
 SCHEMA = 4
 
@@ -85,9 +86,6 @@ def _read(path: Path) -> Costs | None:
 def _write(path: Path, found: Costs) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and renamed, so that another process never reads half a file.
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False) as part:
-            json.dump({"schema": SCHEMA, **asdict(found)}, part)
-        os.replace(part.name, path)
+        write_atomically(path, json.dumps({"schema": SCHEMA, **asdict(found)}).encode())
     except OSError:  # a read-only home: the measurement lasts as long as the process
         return

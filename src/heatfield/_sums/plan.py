@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .._base.summary import Summarised, Summary
+from .plan_summary import summary_of_plan
+
 
 @dataclass
 class ScalePlan:
@@ -24,8 +27,8 @@ class ScalePlan:
         return f"t={self.t:.4g}: {self.method} ({self.reason})"
 
 
-@dataclass
-class Plan:
+@dataclass(repr=False)
+class Plan(Summarised):
     """What was chosen for each scale and why; ``print(s.plan)`` shows it."""
 
     tol: float | None
@@ -39,3 +42,6 @@ class Plan:
     def __str__(self) -> str:
         head = "exact to rounding" if self.tol is None else f"tol={self.tol:g}"
         return "\n".join([head, *map(str, self.scales)])
+
+    def _summary(self) -> Summary:
+        return summary_of_plan(self)

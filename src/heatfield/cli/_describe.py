@@ -61,8 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """0: all described. 1: some files could not be, see the .errors.csv. 2: nothing could start."""
     from .._base.check import check_count, check_range, thread_count
+    from .._base.optional import need
     from .._features.descriptor import HFSDescriptor
-    from ..io import need
     from ._collect import collect
     from ._features import TABLES, is_features, write_errors
     from ._shards import load_shard
@@ -83,8 +83,6 @@ def run(options: argparse.Namespace) -> int:
         )
     check_range(options.c_min, options.c_max)
     check_count(options.shard, "--shard", 1)
-    if options.budget is not None:
-        check_count(options.budget, "--budget", 1)
     workers = thread_count(options.jobs)
     settings = _settings(options)
     HFSDescriptor(**settings.descriptor).layout()  # complains of wrong blocks and scales

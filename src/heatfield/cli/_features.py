@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..io import need, write_atomically
+from .._base.files import write_atomically
+from .._base.optional import need
 
 TABLES = (".parquet", ".csv", ".npz")
 

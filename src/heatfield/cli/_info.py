@@ -6,11 +6,14 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING
 
+from ._reading import add_reading, reading_options
+
 if TYPE_CHECKING:
     from ..io import Cloud
 
-# Seconds a pair of points at eight scales on one core: 12 ms for 1,024 points.
-_SECONDS_A_PAIR = 1.2e-8
+# Seconds from which the paragraph says how to take less.
+_LONG = 60
+_BUDGET = 4096
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
     )
-    parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
+    add_reading(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,10 +32,10 @@ def run(options: argparse.Namespace) -> int:
     from ..io import ReadError, read_cloud
 
     failed = False
+    reading = reading_options(options)
     for file in options.files:
         try:
-            atoms = options.atoms.split(",") if "," in options.atoms else options.atoms
-            print(file, *_facts(read_cloud(file, atoms=atoms), options.scales), sep="\n  ")
+            print(file, *_facts(read_cloud(file, **reading), options.scales), sep="\n  ")
         except ReadError as error:
             print(f"heatfield info: {error}", file=sys.stderr)
             failed = True
@@ -43,7 +46,8 @@ def _facts(cloud: Cloud, n_scales: int) -> list[str]:
     """The paragraph, line by line."""
     import numpy as np
 
-    from .._base.check import HeatFieldWarning
+    from .._base.check import HeatFieldWarning, thread_count
+    from .._signatures.forecast import expected_seconds
     from .._signatures.scales import scale_schedule
 
     points = cloud.points
@@ -80,12 +84,16 @@ def _facts(cloud: Cloud, n_scales: int) -> list[str]:
     lines.append(f"r_nn        {np.sqrt(scales[0] / 0.05):.6g}  (mean distance to the nearest other point)")
     lines.append(f"diameter    {np.sqrt(scales[-1] / 0.25):.6g}")
     lines.append("scales t    " + "  ".join(f"{t:.4g}" for t in scales))
-    seconds = _SECONDS_A_PAIR * m * m * n_scales / 8
-    lines.append(f"describing  about {_duration(seconds)} on one core")
-    if seconds > 30:
-        lines.append(
-            "slow        the time grows with the square of the points; --budget 4096 takes about 0.2 s"
-        )
+    forecast = expected_seconds(points, scales)
+    cores = thread_count(-1)
+    lines.append(
+        f"describing  about {_duration(forecast.seconds)} on one core, by the {forecast.path} path; "
+        f"this machine has {cores} core{'s' * (cores > 1)}"
+    )
+    if forecast.seconds > _LONG and m > _BUDGET:
+        some = points[np.random.default_rng(0).permutation(m)[:_BUDGET]]
+        less = expected_seconds(some, n_scales=n_scales).seconds
+        lines.append(f"            with --budget {_BUDGET} about {_duration(less)}")
     return lines
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import HeatFieldWarning
+from .._signatures.channels import file_columns
 from .._signatures.signatures import signatures
 from ..io import Cloud, write_points
 
@@ -32,13 +33,7 @@ def write_per_point(cloud: Cloud, target: str, descriptor: dict[str, Any]) -> No
             method=descriptor["method"],
             tol=descriptor["tol"],
         )
-    made: dict[str, NDArray[Any]] = {}
-    for name in ("density", "dimension", "transition"):
-        values = getattr(s, name)
-        made |= {f"{name}_s{a}": values[:, a] for a in range(values.shape[1])}
-    if s.spectrum is not None:
-        _, scales, n = s.spectrum.shape
-        made |= {f"spectrum{k + 1}_s{a}": s.spectrum[:, a, k] for k in range(n) for a in range(scales)}
+    made = file_columns(s)
     kept = {name: c for name, c in _holdable(cloud.columns, Path(target).suffix).items() if name not in made}
     Path(target).parent.mkdir(parents=True, exist_ok=True)
     write_points(target, cloud.points, {**kept, **made}, notes=cloud.notes)

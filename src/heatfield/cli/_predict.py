@@ -29,11 +29,11 @@ def run(options: argparse.Namespace) -> int:
     """0: all classified. 1: some files could not be read, see the .errors.csv. 2: nothing could start."""
     import warnings
 
-    from tqdm import tqdm
-
     from .._base.check import HeatFieldWarning
+    from .._base.files import write_atomically
+    from .._base.progress import progress_bar
     from .._classifier.classifier import HFSClassifier
-    from ..io import read_cloud, write_atomically
+    from ..io import read_cloud
     from ._collect import collect
     from ._features import write_errors
     from ._reading import read_clouds
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     writer.writerow([*_COLUMNS, *(f"p_{name}" for name in model.classes_), "note"])
     errors: list[tuple[str, str, str]] = []
     notes = 0
-    with tqdm(total=len(files), unit=" files", disable=True if options.quiet else None) as bar:
+    with progress_bar(total=len(files), unit="files", quiet=options.quiet, keep=True) as bar:
         for first in range(0, len(files), _TOGETHER):
             some = files[first : first + _TOGETHER]
             clouds, failed = read_clouds(some, reading, n_dims=model.n_dims_, quiet=True)

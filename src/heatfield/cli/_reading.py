@@ -10,10 +10,16 @@ if TYPE_CHECKING:
 
 
 def add_reading(
-    parser: argparse.ArgumentParser, seed: str = "seed of the sampling, mixed with each file's name"
+    parser: argparse.ArgumentParser,
+    *,
+    seed: str = "seed of the sampling, mixed with each file's name",
+    budget: int | None = None,
 ) -> None:
-    """Options of reading."""
-    parser.add_argument("--budget", type=int, metavar="M", help="at most M points a cloud (default: all)")
+    """Options of reading: those of `read_cloud`. ``seed`` is its help, ``budget`` its default."""
+    parser.add_argument(
+        "--budget", type=int, default=budget, metavar="M",
+        help=f"at most M points per cloud (default: {'all' if budget is None else budget})",
+    )  # fmt: skip
     parser.add_argument(
         "--sampling", choices=("auto", "random", "farthest", "voxel"), default="auto",
         help="how to choose them; auto: by length on skeletons, by area on meshes, else at random",
@@ -29,6 +35,10 @@ def add_reading(
 
 def reading_options(options: argparse.Namespace) -> dict[str, Any]:
     """As arguments of `read_cloud`."""
+    from .._base.check import check_count
+
+    if options.budget is not None:
+        check_count(options.budget, "--budget", 1)
     return {
         "budget": options.budget,
         "sampling": options.sampling,
@@ -49,16 +59,13 @@ def read_clouds(
     """
     import warnings
 
-    from tqdm import tqdm
-
     from .._base.check import HeatFieldWarning, as_points
+    from .._base.progress import progress_bar
     from ..io import ReadError, read_cloud
 
     clouds: dict[int, Array] = {}
     errors: list[tuple[str, str, str]] = []
-    for i, file in enumerate(
-        tqdm(files, unit=" files", delay=2, disable=True if quiet else None, leave=False)
-    ):
+    for i, file in enumerate(progress_bar(files, unit="files", quiet=quiet)):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", HeatFieldWarning)

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._reading import add_reading, reading_options
+
 if TYPE_CHECKING:
     from .._base.check import Array
     from ..report import Collection
@@ -30,16 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the descriptor (default desc)",
     )
     parser.add_argument("--scales", type=int, default=8, metavar="T", help="diffusion times (default 8)")
-    parser.add_argument(
-        "--budget", type=int, default=1024, metavar="M", help="at most M points a cloud (default 1024)"
-    )
-    parser.add_argument("--sampling", choices=("auto", "random", "farthest", "voxel"), default="auto")
-    parser.add_argument("--seed", type=int, default=0, help="of sampling, folds and shuffles")
-    parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
-    parser.add_argument("--soma", choices=("keep", "drop"), default="keep", help="of neurons: the cell body")
-    parser.add_argument(
-        "--drop-invalid", action="store_true", help="leave out points that are NaN or infinite"
-    )
+    add_reading(parser, seed="of sampling, folds and shuffles", budget=1024)
     parser.add_argument("--folds", type=int, default=5, metavar="K", help="of cross-validation (default 5)")
     parser.add_argument(
         "--head", choices=("lda", "svm", "mlp", "auto"), default="lda",
@@ -52,10 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0: the page is written. 1: written, but some files could not be used. 2: nothing could start."""
-    from tqdm import tqdm
-
     from .._base.check import check_count, thread_count
-    from ..io import write_atomically
+    from .._base.files import write_atomically
+    from .._base.progress import progress_bar
     from ..plot._style import pyplot
     from ..report import report_page
     from ._pages import check_page
@@ -74,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     collection = _describe(options, out)
     if not options.quiet:
         print(f"{len(collection.files):,} clouds described; cross-validation and pictures ...", flush=True)
-    with tqdm(total=options.folds, unit=" folds", disable=True if options.quiet else None) as bar:
+    with progress_bar(total=options.folds, unit="folds", quiet=options.quiet, keep=True) as bar:
         page = report_page(
             collection,
             folds=options.folds,
@@ -117,14 +109,7 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     labels = _labels(root, files, options.labels)
     files = [file for file in files if file in labels] if options.labels else files
     descriptor = {"variant": options.variant, "n_scales": options.scales}
-    reading = {
-        "budget": options.budget,
-        "sampling": options.sampling,
-        "seed": options.seed,
-        "atoms": options.atoms.split(",") if "," in options.atoms else options.atoms,
-        "soma": options.soma,
-        "invalid": "drop" if options.drop_invalid else "raise",
-    }
+    reading = reading_options(options)
     shards = plan(files, Settings(descriptor, reading), _parts(out), 32, None, out)
     run_all(shards, thread_count(options.jobs), options.quiet)
     results = [result for shard in shards if (result := load_shard(shard.path)) is not None]
@@ -187,10 +172,9 @@ def _labels(root: Path, files: list[str], table: Path | None) -> dict[str, str]:
 
 def _sketches(files: list[str], reading: dict[str, Any], quiet: bool) -> list[Array]:
     """A few points of each file for its thumbnail."""
-    from tqdm import tqdm
-
+    from .._base.progress import progress_bar
     from ..io import read_cloud
     from ..report._collection import sketch
 
-    bar = tqdm(files, unit=" thumbnails", disable=True if quiet else None)
+    bar = progress_bar(files, unit="thumbnails", quiet=quiet, keep=True)
     return [sketch(read_cloud(file, **{**reading, "budget": 160}).points) for file in bar]

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from .._base.check import HeatFieldWarning, as_points
+from .._base.files import write_atomically
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import SCHEMA
-from ..io import ReadError, read_cloud, write_atomically
+from ..io import ReadError, read_cloud
 from ._per_point import write_per_point
 
 

@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+from ._reading import add_reading, reading_options
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
@@ -30,20 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--most-points", type=int, default=200_000, metavar="M",
         help="draw at most M points, chosen at random, with their signatures in the whole (default 200000)",
     )  # fmt: skip
-    parser.add_argument(
-        "--budget", type=int, metavar="M", help="read at most M points of the file (default: all)"
-    )
-    parser.add_argument(
-        "--sampling", choices=("auto", "random", "farthest", "voxel"), default="auto",
-        help="how to choose them; auto: by length on skeletons, by area on meshes, else at random",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="seed of the sampling")
-    parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
-    parser.add_argument("--chain", help="of molecules: one chain")
-    parser.add_argument("--soma", choices=("keep", "drop"), default="keep", help="of neurons: the cell body")
-    parser.add_argument(
-        "--drop-invalid", action="store_true", help="leave out points that are NaN or infinite"
-    )
+    add_reading(parser)
     parser.add_argument("--theme", choices=("auto", "dark", "light"), default="auto", help="at first")
     parser.add_argument("--jobs", type=int, default=-1, help="threads (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="say nothing")
@@ -52,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """0: the page is written. 1: the file cannot be read. 2: nothing could start."""
     from .._base.check import check_count, check_range
-    from ..io import ReadError, read_cloud, write_atomically
+    from .._base.files import write_atomically
+    from ..io import ReadError, read_cloud
     from ..view import view_page
     from ._pages import check_page
 
@@ -60,8 +50,7 @@ def run(options: argparse.Namespace) -> int:
     check_range(options.c_min, options.c_max)
     check_count(options.scales, "--scales", 2)
     check_count(options.most_points, "--most-points", 1)
-    if options.budget is not None:
-        check_count(options.budget, "--budget", 1)
+    reading = reading_options(options)
 
     def say(words: str) -> None:
         if not options.quiet:
@@ -69,16 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
     started = time.perf_counter()
     try:
-        cloud = read_cloud(
-            options.file,
-            budget=options.budget,
-            sampling=options.sampling,
-            seed=options.seed,
-            atoms=options.atoms.split(",") if "," in options.atoms else options.atoms,
-            chain=options.chain,
-            soma=options.soma,
-            invalid="drop" if options.drop_invalid else "raise",
-        )
+        cloud = read_cloud(options.file, **reading)
     except ReadError as error:
         print(f"heatfield view: {error}", file=sys.stderr)
         return 1

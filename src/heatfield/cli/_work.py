@@ -9,8 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from tqdm import tqdm
-
+from .._base.progress import progress_bar
 from ._shards import Settings, Shard, leave_with_parent, load_shard, run_shard
 
 
@@ -41,7 +40,7 @@ def run_all(shards: list[Shard], workers: int, quiet: bool) -> tuple[float, floa
     total = sum(len(shard.files) for shard in shards)
     fresh = sum(len(shard.files) for shard in todo)
     reading = describing = 0.0
-    with tqdm(total=total, initial=total - fresh, unit=" clouds", disable=True if quiet else None) as bar:
+    with progress_bar(total=total, initial=total - fresh, unit="clouds", quiet=quiet, keep=True) as bar:
         for shard, (read, described) in _finished(todo, workers):
             reading += read
             describing += described

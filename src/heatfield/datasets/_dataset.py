@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from .._base.check import Array
+from .._base.drawing import bars
+from .._base.progress import progress_bar
+from .._base.summary import Summarised, Summary, plural, shortened, shown
 from ..io import ReadError, read_cloud
 
 
-@dataclass(frozen=True)
-class Dataset:
+@dataclass(frozen=True, repr=False)
+class Dataset(Summarised):
     """Clouds with labels. ``clouds, labels = dataset`` works too.
 
     Attributes
@@ -42,6 +44,24 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.clouds)
 
+    def _summary(self) -> Summary:
+        sizes = np.array([len(cloud) for cloud in self.clouds])
+        dims = sorted({cloud.shape[1] for cloud in self.clouds})
+        space = f" in {shown(map(str, dims))} dimensions" if dims else ""
+        counts = [int((np.asarray(self.labels) == k).sum()) for k in range(len(self.classes))]
+        lines: list[tuple[str, str | list[str]]] = []
+        if sizes.size:
+            span = f"{sizes.min():,} to {sizes.max():,} per cloud, median {int(np.median(sizes)):,}"
+            lines.append(("points", f"{span}, {sizes.sum():,} in all"))
+        named = [f"{shortened(name)} ({count:,})" for name, count in zip(self.classes, counts, strict=True)]
+        lines.append(("classes", f"{len(named):,}: {shown(named)}" if named else "none"))
+        if self.files:
+            lines.append(("files", f"{len(self.files):,}, the first {shortened(self.files[0], 60)}"))
+        lines.append(("folds", f"{len(self.folds)} that the source prescribes" if self.folds else "none"))
+        lines.append(("fields", "clouds, labels, classes, files, folds; clouds, labels = dataset"))
+        picture = bars(self.classes, counts, "clouds per class")
+        return Summary(f"Dataset of {plural(len(self.clouds), 'cloud')}{space}", lines, [picture])
+
 
 def read_files(
     files: Sequence[Path], labels: Sequence[str], classes: Sequence[str] | None = None, **options: Any
@@ -49,10 +69,7 @@ def read_files(
     """Read labelled files, in their order. The first that fails stops the reading, by its ReadError."""
     names = tuple(sorted(set(labels))) if classes is None else tuple(classes)
     position = {name: i for i, name in enumerate(names)}
-    clouds = [
-        read_cloud(file, **options).points
-        for file in tqdm(files, unit=" files", delay=2, disable=None, leave=False)
-    ]
+    clouds = [read_cloud(file, **options).points for file in progress_bar(files, unit="files")]
     dims = {cloud.shape[1] for cloud in clouds}
     if len(dims) > 1:
         odd = next(f for f, c in zip(files, clouds, strict=True) if c.shape[1] != clouds[0].shape[1])

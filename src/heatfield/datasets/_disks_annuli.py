@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._base.check import Array, check_choice, check_count, thread_count
+from .._base.check import Array, check_choice
 from .._base.compile import compiled
-from .._base.threads import pieces, run_pieces
-from ._random import poisson, stream, uniform
+from ._random import clouds_by_class, poisson, uniform
 
 # radius, background and objects of each form: chosen so that the counts are near the published 874 to 2,717.
 _FORMS: dict[str, tuple[tuple[float, float], tuple[float, float], float]] = {
@@ -66,8 +65,6 @@ def make_disks_annuli(
     >>> labels.tolist(), clouds[0].shape[1]
     ([0, 1, 2, 3, 4], 2)
     """
-    count = check_count(n_per_class, "n_per_class", 1)
-    seed = check_count(random_state, "random_state", 0)
     defaults = _FORMS[check_choice(form, "form", tuple(_FORMS))]
     sizes = _interval(defaults[0] if radius is None else radius, "radius", 0.5)
     hole = _interval(inner, "inner", 1.0)
@@ -75,24 +72,19 @@ def make_disks_annuli(
     density = float(defaults[2] if objects is None else objects)
     if not 0.0 <= density < 1e6 or not 0.0 <= gap < 0.5:
         raise ValueError(f"objects and gap must not be negative, got {objects!r} and {gap!r}")
-    labels = np.repeat(np.arange(5), count)
-    clouds: list[Array] = [np.empty((0, 2))] * labels.size
 
-    def work(first: int, last: int) -> None:
-        for i in range(first, last):
-            label = int(labels[i])
-            state = stream(seed, label, i - label * count)
-            disks, annuli = _PAIRS[label]
-            if form == "annuli":
-                disks, annuli = 1 + min(4, int(5 * uniform(state))), label + 1
-            elif form == "balanced":
-                disks, annuli = 4 - label, label + 1
-            clouds[i] = _cloud(state, disks, annuli, *sizes, *hole, *noise, density, float(gap))
-            if len(clouds[i]) == 0:
-                raise ValueError(f"{disks + annuli} objects of radius {sizes} do not fit into the square")
+    def make(label: int, state: Any) -> Array:
+        disks, annuli = _PAIRS[label]
+        if form == "annuli":
+            disks, annuli = 1 + min(4, int(5 * uniform(state))), label + 1
+        elif form == "balanced":
+            disks, annuli = 4 - label, label + 1
+        cloud = _cloud(state, disks, annuli, *sizes, *hole, *noise, density, float(gap))
+        if len(cloud) == 0:
+            raise ValueError(f"{disks + annuli} objects of radius {sizes} do not fit into the square")
+        return cloud
 
-    run_pieces(work, pieces(labels.size, 50), thread_count(n_jobs), progress="clouds")
-    return clouds, labels
+    return clouds_by_class(make, 5, n_per_class, random_state, n_jobs)
 
 
 def _interval(value: Sequence[float], name: str, most: float) -> tuple[float, float]:

@@ -10,9 +10,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from .. import __version__
+from .._base.progress import progress_bar
 
 _PIECE = 2**20
 _SECONDS = 30
@@ -37,10 +36,10 @@ def fetch(url: str, target: Path, checksum: str | None = None) -> Path:
             resumed = reply.status == 206
             total = int(reply.headers.get("Content-Length") or 0) + (have if resumed else 0)
             with open(part, "ab" if resumed else "wb") as file:
-                with tqdm(
-                    total=total or None, initial=have if resumed else 0, unit="B", unit_scale=True,
-                    desc=target.name, delay=1, disable=None, leave=False,
-                ) as bar:  # fmt: skip
+                done = have if resumed else 0
+                with progress_bar(
+                    total=total or None, initial=done, unit="B", unit_scale=True, desc=target.name
+                ) as bar:
                     while piece := reply.read(_PIECE):
                         file.write(piece)
                         bar.update(len(piece))

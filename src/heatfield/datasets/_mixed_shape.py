@@ -21,7 +21,7 @@ def make_mixed_shape(
     ----------
     n_points : int
     noise : float
-        Standard deviation of the Gaussian noise added to every coordinate.
+        Standard deviation of a Gaussian in each coordinate.
     random_state : int
 
     Returns

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._base.check import Array, check_count, thread_count
+from .._base.check import Array, check_count
 from .._base.compile import compiled
-from .._base.threads import pieces, run_pieces
-from ._random import poisson, stream, uniform
+from ._random import clouds_by_class, poisson, uniform
 
 PROCESS_CLASSES = ("Poisson", "Matern cluster", "Strauss", "Baddeley-Silverman")
 
@@ -48,10 +47,8 @@ def make_processes(
     Parameters
     ----------
     n_per_class : int
-    random_state : int
-        Cloud i of a class is the same whatever the number of clouds and threads.
-    n_jobs : int
-        Threads.
+    random_state, n_jobs : int
+        See `make_disks_annuli`.
 
     Examples
     --------
@@ -60,8 +57,6 @@ def make_processes(
     >>> labels.tolist(), clouds[0].shape[1]
     ([0, 0, 1, 1, 2, 2, 3, 3], 2)
     """
-    count = check_count(n_per_class, "n_per_class", 1)
-    seed = check_count(random_state, "random_state", 0)
     steps = check_count(strauss_steps, "strauss_steps", 1)
     side = check_count(cells, "cells", 1)
     numbers = {
@@ -73,26 +68,19 @@ def make_processes(
             raise ValueError(f"{name} must be positive, got {value!r}")
     if not 0.0 <= strauss_interaction <= 1.0:
         raise ValueError(f"strauss_interaction must lie in [0, 1], got {strauss_interaction!r}")
-    labels = np.repeat(np.arange(4), count)
-    clouds: list[Array] = [np.empty((0, 2))] * labels.size
 
-    def work(first: int, last: int) -> None:
-        for i in range(first, last):
-            label = int(labels[i])
-            state = stream(seed, label, i - label * count)
-            if label == 0:
-                clouds[i] = _poisson_cloud(state, float(intensity))
-            elif label == 1:
-                clouds[i] = _matern(state, float(parents), float(children), float(cluster_radius))
-            elif label == 2:
-                clouds[i] = _strauss(
-                    state, float(strauss_intensity), float(strauss_interaction), float(strauss_radius), steps
-                )
-            else:
-                clouds[i] = _cell(state, side)
+    def make(label: int, state: Any) -> Array:
+        if label == 0:
+            return _poisson_cloud(state, float(intensity))
+        if label == 1:
+            return _matern(state, float(parents), float(children), float(cluster_radius))
+        if label == 2:
+            return _strauss(
+                state, float(strauss_intensity), float(strauss_interaction), float(strauss_radius), steps
+            )
+        return _cell(state, side)
 
-    run_pieces(work, pieces(labels.size, 50), thread_count(n_jobs), progress="clouds")
-    return clouds, labels
+    return clouds_by_class(make, 4, n_per_class, random_state, n_jobs)
 
 
 @compiled()

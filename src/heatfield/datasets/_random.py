@@ -1,17 +1,43 @@
-"""Random numbers for compiled code: a stream for each cloud, the same on every machine and thread."""
+"""Random clouds: a stream of numbers for each, the same on every machine and for any number of threads."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .._base.check import Array, check_count, thread_count
 from .._base.compile import compiled
+from .._base.threads import pieces, run_pieces
+
+_TOGETHER = 50  # clouds that one piece of work holds
 
 
 def stream(seed: int, label: int, number: int) -> Any:
     """The state of a stream that depends on these three numbers alone."""
     return np.random.SeedSequence([seed, label, number]).generate_state(1, np.uint64)
+
+
+def clouds_by_class(
+    make: Callable[[int, Any], Array], classes: int, n_per_class: int, random_state: int, n_jobs: int | None
+) -> tuple[list[Array], np.ndarray]:
+    """``make(label, state)`` for every cloud of every class, class by class, and the labels.
+
+    Cloud i of a class is the same whatever the number of clouds and threads.
+    """
+    count = check_count(n_per_class, "n_per_class", 1)
+    seed = check_count(random_state, "random_state", 0)
+    labels = np.repeat(np.arange(classes), count)
+    clouds: list[Array] = [np.empty((0, 2))] * labels.size
+
+    def work(first: int, last: int) -> None:
+        for i in range(first, last):
+            label = int(labels[i])
+            clouds[i] = make(label, stream(seed, label, i - label * count))
+
+    run_pieces(work, pieces(labels.size, _TOGETHER), thread_count(n_jobs), progress="clouds")
+    return clouds, labels
 
 
 @compiled()

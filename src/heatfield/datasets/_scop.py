@@ -60,7 +60,7 @@ def load_scop(
 
 
 def _proteins(path: Path) -> list[tuple[str, str, np.ndarray]]:
-    fastavro = need("fastavro", "SCOP by ProteinShake")
+    fastavro = need("fastavro", "SCOP by ProteinShake", verb="needs")
     found = []
     number = 0
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import Array, check_count
-from ..io import write_atomically
+from .._base.files import write_atomically
 
 
 def content_hash(clouds: Sequence[ArrayLike], labels: ArrayLike) -> str:

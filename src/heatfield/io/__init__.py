@@ -1,11 +1,12 @@
 """Points from files and to files: one function each way, one error."""
 
+from .._base.files import write_atomically
+from .._base.optional import need
 from ._cloud import Cloud
 from ._detect import FORMATS, SUFFIXES
 from ._error import ReadError
-from ._need import need
 from ._read import read_cloud, read_points
-from ._write import WRITABLE, write_atomically, write_points
+from ._write import WRITABLE, write_points
 
 __all__ = [
     "FORMATS",

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.drawing import dots
+from .._base.summary import Summarised, Summary, extent, plural, shortened, shown
 from ._source import Source
 
 Array = NDArray[np.float64]
 MOST_COLUMNS = 4096
 
 
-@dataclass(frozen=True)
-class Cloud:
+@dataclass(frozen=True, repr=False)
+class Cloud(Summarised):
     """The content of one file.
 
     Attributes
@@ -41,6 +43,21 @@ class Cloud:
     faces: NDArray[np.int64] | None = None
     parents: NDArray[np.int64] | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+
+    def _summary(self) -> Summary:
+        m, n = self.points.shape
+        lines: list[tuple[str, str | list[str]]] = [("extent", extent(self.points))]
+        if self.faces is not None:
+            lines.append(("faces", plural(len(self.faces), "triangle")))
+        if self.parents is not None:
+            lines.append(("parents", f"a skeleton with {plural(int((self.parents < 0).sum()), 'root')}"))
+        named = [f"{shortened(name)} ({column.dtype})" for name, column in self.columns.items()]
+        lines.append(("columns", shown(named) or "none"))
+        if self.notes:
+            lines.append(("notes", shown(map(str, self.notes))))
+        kind = f", format {self.format}" if self.format else ""
+        title = f"Cloud of {plural(m, 'point')} in {plural(n, 'dimension')}{kind}"
+        return Summary(title, lines, [dots(self.points, "the points")])
 
     def take(self, rows: NDArray[Any]) -> Cloud:
         """Some of the points with their columns; faces and parents do not survive."""

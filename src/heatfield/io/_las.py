@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.optional import need
 from ._cloud import Cloud
 from ._laz_check import check_compression
-from ._need import need
 from ._source import Source
 
 _AT_ONCE = 500_000

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._need import need
+from .._base.optional import need
 
 _STEPS = 2**31 - 2  # coordinates are stored as 32-bit counts of a step
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import struct
 
-from ._need import need
+from .._base.optional import need
 from ._source import Source
 
 _MOST_EXTRA = 2048

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.optional import need
 from ._cloud import MOST_COLUMNS, Cloud, coordinate_names, from_columns
 from ._error import ReadError
-from ._need import need
 from ._source import Source
 
 _AT_ONCE = 65_536

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.check import as_points
+from .._base.files import write_atomically
 from ._cloud import coordinate_names
 from ._las_write import las_bytes
 from ._numpy import npy_bytes, npz_bytes
@@ -105,17 +105,3 @@ def _encode(
     if suffix == ".parquet":
         return parquet_bytes(points, columns)
     return table_bytes(points, columns, suffix)
-
-
-def write_atomically(target: Path, data: bytes) -> None:
-    """Write beside the target and rename: a reader sees the old file or the new one, never a part."""
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with open(part, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise

@@ -2,11 +2,11 @@
 
 Needs torch: ``pip install heatfield[torch]``. Nothing else of the library imports it.
 """
+# ruff: noqa: E402  (torch is asked for before the modules that import it)
 
-try:
-    import torch as _torch  # noqa: F401
-except ImportError as error:
-    raise ImportError("heatfield.nn needs torch: pip install 'heatfield[torch]'") from error
+from .._base.optional import need as _need
+
+_need("torch", "heatfield.nn", "torch", verb="needs")
 
 from ._dgcnn import HFSDGCNN
 from ._features import HeatFeatures, pad_clouds

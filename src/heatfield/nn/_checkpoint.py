@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from ..io import write_atomically
+from .._base.files import write_atomically
 
 _FORMAT = "heatfield-checkpoint-1"
 

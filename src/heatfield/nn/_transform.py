@@ -15,9 +15,9 @@ from safetensors.numpy import load, save
 from torch import Tensor
 
 from .._base.check import as_points
+from .._base.files import write_atomically
 from .._features.layout import SCHEMA
 from .._features.point_features import PointSettings, features_of
-from ..io import write_atomically
 
 
 class ClosedFormFeatures:

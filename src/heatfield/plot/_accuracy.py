@@ -28,6 +28,7 @@ def accuracy_by_scales(
     Returns
     -------
     ax : matplotlib.axes.Axes
+        With one line per name.
 
     Examples
     --------

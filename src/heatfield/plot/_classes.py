@@ -26,6 +26,7 @@ def class_curves(
     Returns
     -------
     ax : matplotlib.axes.Axes
+        With one line per class.
 
     Examples
     --------

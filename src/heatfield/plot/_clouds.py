@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._signatures.signatures import Signatures
-from ._style import DIMENSION_COLORS, dimension_name, drawable_points, pyplot, ramp
+from ._style import DIMENSION_COLORS, dimension_name, draw_cloud, drawable_points, pyplot, ramp
 
 
 def dimension_over_scales(
@@ -57,22 +57,11 @@ def dimension_over_scales(
     ratio = float(np.clip(tall / max(extent[0], 1e-12), 0.4, 1.3))
     figure = plt.figure(figsize=(3.3 * columns, 3.3 * ratio * rows + 1.3), layout="constrained")
     lengths = np.sqrt(np.atleast_2d(signatures.scales).mean(axis=0))
-    size = float(np.clip(6000 / len(checked), 0.3, 12))
     axes = []
     for place, a in enumerate(chosen):
         axis = figure.add_subplot(rows, columns, place + 1, projection="3d" if n == 3 else None)
-        shown = axis.scatter(
-            *checked.T, c=signatures.dimension[:, a], s=size, cmap=colors, vmin=0, vmax=n, linewidths=0
-        )
-        if n == 3:
-            axis.set_proj_type("ortho")
-            axis.set_box_aspect(np.maximum(extent, 1e-3 * extent.max() or 1.0), zoom=1.2 / ratio**0.5)
-            axis.view_init(elev=22, azim=-72)
-            axis.set_clip_on(False)
-            shown.set_clip_on(False)
-        else:
-            axis.set_aspect("equal")
-        axis.set_axis_off()
+        values = signatures.dimension[:, a]
+        shown = draw_cloud(axis, checked, values, colors, 0, n, zoom=1.2 / ratio**0.5)
         axis.set_title(f"scale {a}:  $\\sqrt{{t}}$ = {lengths[a]:.3g}", fontsize=10)
         axes.append(axis)
     bar = figure.colorbar(shown, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, aspect=50)

@@ -21,6 +21,7 @@ def dimension_spectrum(signatures: Signatures, ax: Any = None) -> Any:
     Returns
     -------
     ax : matplotlib.axes.Axes
+        With one area per dimension.
 
     Examples
     --------

@@ -26,6 +26,7 @@ def confusion_matrix(matrix: ArrayLike, labels: Sequence[Any], ax: Any = None) -
     Returns
     -------
     ax : matplotlib.axes.Axes
+        With one image, and one text per cell.
 
     Examples
     --------

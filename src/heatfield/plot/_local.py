@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import Array
+from .._signatures.channels import drawn_columns
 from .._signatures.signatures import Signatures
 from ._style import (
     DIMENSION_COLORS,
-    HEAT_COLORS,
-    SPECTRUM_COLORS,
-    TRANSITION_COLORS,
+    RAMPS,
     draw_cloud,
     drawable_points,
     pyplot,
@@ -28,10 +27,9 @@ def local_signatures(points: ArrayLike, signatures: Signatures, scales: Sequence
     Parameters
     ----------
     points : array_like (m, 2) or (m, 3)
-    signatures : Signatures
-        Of these points.
+    signatures : Signatures of these points
     scales : sequence of int, optional
-        Which scales, by index; all of them otherwise.
+        See `dimension_over_scales`.
 
     Returns
     -------
@@ -73,12 +71,11 @@ def local_signatures(points: ArrayLike, signatures: Signatures, scales: Sequence
 
 def _rows(s: Signatures, n: int) -> list[tuple[str, Array, tuple[str, ...], float | None, float | None]]:
     """Name, values, colours and ends of the ramp; no ends where every scale has its own."""
-    bend = float(np.nanpercentile(np.abs(s.transition), 95)) or 1.0
-    rows: list[tuple[str, Array, tuple[str, ...], float | None, float | None]] = [
-        ("log density", np.log(s.density), HEAT_COLORS[1:], None, None),
-        ("dimension", s.dimension, DIMENSION_COLORS[: n + 1], 0.0, float(n)),
-        ("transition", s.transition, TRANSITION_COLORS, -bend, bend),
-    ]
-    if s.spectrum is not None:
-        rows += [(f"$2t\\lambda_{k + 1}$", s.spectrum[:, :, k], SPECTRUM_COLORS, -1.0, 0.5) for k in range(n)]
+    rows: list[tuple[str, Array, tuple[str, ...], float | None, float | None]] = []
+    for column in drawn_columns(s):
+        channel = column.channel
+        values = np.log(column.values) if channel.log else column.values
+        low, high = (None, None) if channel.ends is None else channel.ends(values, n)
+        colors = DIMENSION_COLORS[: n + 1] if channel.ramp == "dimension" else RAMPS[channel.ramp]
+        rows.append((column.title, values, colors, low, high))
     return rows

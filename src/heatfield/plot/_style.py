@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import Array, as_points
+from .._base.optional import need
 from .._signatures.signatures import Signatures
 
 # Dimension 0, 1, 2, 3: point, filament, surface, volume. The colours are told apart in
@@ -18,15 +19,19 @@ DIMENSION_NAMES = ("point", "filament", "surface", "volume")
 TRANSITION_COLORS = ("#2166ac", "#92c5de", "#e0e0e0", "#f4a582", "#b2182b")
 SPECTRUM_COLORS = ("#762a83", "#d9d2dd", "#1b9e77", "#d95f02")
 HEAT_COLORS = ("#fff7ec", "#fdd49e", "#fc8d59", "#d7301f", "#7f0000")
+# By the name that a channel's entry gives (`_signatures.channels`); the viewer's are in its colours.js.
+RAMPS = {
+    "density": HEAT_COLORS[1:],
+    "dimension": DIMENSION_COLORS,
+    "transition": TRANSITION_COLORS,
+    "spectrum": SPECTRUM_COLORS,
+    "column": ("#440154", "#3b528b", "#21908d", "#5dc963", "#d8c514"),
+}
 
 
 def pyplot() -> Any:
     """matplotlib.pyplot, or an error that says what to install."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'heatfield[show]'") from error
-    return plt
+    return need("matplotlib.pyplot", "pictures", "show")
 
 
 def ramp(name: str, colors: tuple[str, ...]) -> Any:
@@ -72,15 +77,16 @@ def drawable_points(points: ArrayLike, signatures: Signatures | None = None) -> 
 
 
 def draw_cloud(
-    ax: Any, points: Array, values: ArrayLike, cmap: Any, low: float, high: float, **more: Any
-) -> Any:
+    ax: Any, points: Array, values: ArrayLike, cmap: Any, low: float, high: float,
+    *, zoom: float = 1.2, **more: Any,
+) -> Any:  # fmt: skip
     """A scatter without axes, in equal units; in space seen from above at an angle."""
     size = more.pop("s", float(np.clip(6000 / len(points), 0.3, 12)))
     shown = ax.scatter(*points.T, c=values, s=size, cmap=cmap, vmin=low, vmax=high, linewidths=0, **more)
     if points.shape[1] == 3:
         extent = np.ptp(points, axis=0)
         ax.set_proj_type("ortho")
-        ax.set_box_aspect(np.maximum(extent, 1e-3 * extent.max() or 1.0), zoom=1.2)
+        ax.set_box_aspect(np.maximum(extent, 1e-3 * extent.max() or 1.0), zoom=zoom)
         ax.view_init(elev=22, azim=-72)
         ax.set_clip_on(False)
         shown.set_clip_on(False)

@@ -13,6 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 
 from .._base.check import Array, check_dtype
+from .._base.optional import need
 from .._classifier.preprocessing import GapImputer, RoundOffScaler, magnitudes
 from .._features.descriptor import HFSDescriptor
 from .._features.round_off import ROUND_OFF
@@ -62,8 +63,8 @@ def make_map(features: Array, descriptor: HFSDescriptor, embedding: str = "auto"
 
 def _embed(table: Array, parts: Array, held: Array, embedding: str, seed: int) -> tuple[Array, str, str]:
     installed = importlib.util.find_spec("umap") is not None
-    if embedding == "umap" and not installed:
-        raise ValueError("--embedding umap needs the library umap: pip install umap-learn")
+    if embedding == "umap":
+        need("umap", "--embedding umap", verb="needs", command="pip install umap-learn")
     if embedding != "pca" and installed and len(table) > 10:
         umap = importlib.import_module("umap")
         near = min(15, len(table) - 1)

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base.check import Array, as_points, check_choice, check_count, check_range
 from .._base.html import assemble, safe_json
+from .._signatures.channels import reordered
 from .._signatures.local_type import LOCAL_TYPES
-from .._signatures.signatures import Signatures, signatures
+from .._signatures.signatures import signatures
 from ._payload import FINE_POINTS, drawable, pack
 
 MOST_POINTS = 200_000
@@ -84,7 +85,7 @@ def view_page(
     if limit < m:
         s = signatures(checked, targets=rows, **options)
     else:
-        s = _reordered(signatures(checked, **options), rows)
+        s = reordered(signatures(checked, **options), rows)
     chosen = drawable({key: np.asarray(column)[rows] for key, column in (columns or {}).items()})
     drawn, centre, half, projected = _places(checked, rows)
     payload = pack(drawn, rows, s, chosen)
@@ -120,15 +121,6 @@ def view_page(
     packed = gzip.compress(b"".join(payload.parts), 6, mtime=0)
     fields = {"HEADER": safe_json(header), "ARRAYS": base64.b64encode(packed).decode()}
     return assemble(__package__, "page.html", _SCRIPTS, "page.css", fields)
-
-
-def _reordered(s: Signatures, rows: NDArray[np.int64]) -> Signatures:
-    """The signatures of the same points in another order."""
-    from dataclasses import replace
-
-    assert s.spectrum is not None
-    local = {name: getattr(s, name)[rows] for name in ("density", "dimension", "transition", "spectrum")}
-    return replace(s, **local)
 
 
 def _places(points: Array, rows: NDArray[np.int64]) -> tuple[Array, Array, float, bool]:

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import Array
+from .._signatures.channels import Column, drawn_columns
 from .._signatures.local_type import LOCAL_TYPES, local_type_codes
 from .._signatures.signatures import Signatures
 
 # Up to so many points a number takes two bytes, beyond one: 200,000 points at 8 scales make about 10 MB.
 FINE_POINTS = 50_000
 MOST_COLUMNS = 6
+_MOST_AXES = 3
 
 
 class Payload:
@@ -82,35 +84,36 @@ def pack(
     """Everything that is drawn: places (q, 3) in units of the page, their rows in the file, signatures."""
     assert s.spectrum is not None
     n = s.spectrum.shape[2]
-    steps = s.dimension.shape[1]
     out = Payload(np.uint16 if len(places) <= FINE_POINTS else np.uint8)
     out.add("points", places.astype(np.float32))
     out.add("rows", rows.astype(np.uint32))
 
-    def fixed(low: float, high: float) -> Array:
-        return np.tile([low, high], (steps, 1))
-
-    out.add_quantity("dimension", "heat dimension", "dimension", s.dimension, fixed(0.0, float(min(n, 3))))
-    out.add_types(local_type_codes(s.dimension, s.transition, s.spectrum))
-    # A symmetric range that leaves out the wildest twentieth, so that the rest is told apart.
-    bend = float(np.nanpercentile(np.abs(s.transition), 95)) or 1.0
-    out.add_quantity(
-        "transition", "transition (change with scale)", "transition", s.transition, fixed(-bend, bend)
-    )
-    with np.errstate(divide="ignore"):
-        density = np.log10(s.density)
-    ends = np.nanpercentile(np.where(np.isfinite(density), density, np.nan), [2, 98], axis=0).T
-    out.add_quantity("density", "density (heat field)", "density", density, ends)
-    for k in range(min(n, 3)):
-        which = ("largest", "second", "third")[k]
-        label = f"2tλ{'₁₂₃'[k]}, {which} direction"
-        out.add_quantity(f"spectrum{k + 1}", label, "spectrum", s.spectrum[:, :, k], fixed(-1.0, 0.5))
+    for shown in sorted(drawn_columns(s), key=lambda column: column.channel.menu):
+        if shown.axis is None or shown.axis < _MOST_AXES:
+            _add_signature(out, shown, n)
+        if shown.name == "dimension":
+            out.add_types(local_type_codes(s.dimension, s.transition, s.spectrum))
     for k, (name, column) in enumerate(columns.items()):
         values = column.astype(np.float64)[:, None]
         values[~np.isfinite(values)] = np.nan
         ends = np.nanpercentile(values, [1, 99], axis=0).T
         out.add_quantity(f"column{k}", f"column {name}", "column", values, ends)
     return out
+
+
+def _add_signature(out: Payload, shown: Column, n: int) -> None:
+    """One signature with its colours; the logarithm to the base 10 of what spans decades."""
+    channel, values, label = shown.channel, shown.values, shown.label
+    if channel.log:
+        with np.errstate(divide="ignore"):
+            values = np.log10(values)
+        # The page itself shows powers of ten for the ramp of the density.
+        label = label if channel.ramp == "density" else f"log₁₀ {label}"
+    if channel.ends is None:
+        ends = np.nanpercentile(np.where(np.isfinite(values), values, np.nan), [2, 98], axis=0).T
+    else:
+        ends = np.tile(channel.ends(values, n), (values.shape[1], 1))
+    out.add_quantity(shown.name, label, channel.ramp, values, ends)
 
 
 def drawable(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from ... import __version__
+from ..._base.files import write_folder_atomically
 from ..._features.layout import SCHEMA
 
 _FORMAT, _VERSION = "heatfield-model", 1
@@ -54,23 +52,7 @@ def write_model(folder: str | Path, facts: Mapping[str, Any], tensors: Mapping[s
         "tensors_sha256": hashlib.sha256(data).hexdigest(),
     }
     body["checksum"] = _checksum(body)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    old = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
-    try:
-        part.mkdir()
-        for name, content in ((TENSORS, data), (FACTS, (json.dumps(body, indent=1) + "\n").encode())):
-            with open(part / name, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        if target.exists():
-            target.rename(old)
-        part.rename(target)
-    finally:
-        if old.exists() and not target.exists():  # the new one did not come: the older stays
-            old.rename(target)
-        shutil.rmtree(part, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+    write_folder_atomically(target, {TENSORS: data, FACTS: (json.dumps(body, indent=1) + "\n").encode()})
 
 
 def read_model(folder: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:

@@ -56,7 +56,12 @@ function drawProfile(parent, state) {
     { title: "2tλ: 0 along, −1 across", lines: spectra.map(values), low: -1, high: 0.5, colours: [ramps().type[1], ramps().type[2], ramps().type[3]], ticks: [-1, 0] },
     { title: "log₁₀ density", lines: [values("density")], colours: [ramps().density.at(-2)] },
   ];
-  const [width, height, gap] = [318, 202, 20], w = (width - gap - 40) / 2, h = 62;
+  // Every other signature over scales has a chart of its own.
+  for (const [name, { label, kind, steps }] of Object.entries(q)) {
+    const known = ["dimension", "transition", "density"].includes(name) || ["type", "spectrum"].includes(kind);
+    if (!known && steps > 1) charts.push({ title: label, lines: [values(name)], colours: [ramps()[kind].at(-2)] });
+  }
+  const [width, height, gap] = [318, 18 + 92 * Math.ceil(charts.length / 2), 20], w = (width - gap - 40) / 2, h = 62;
   const svg = sheet(parent, width, height, "Profile of the selected point over the scales");
   charts.forEach((chart, n) => {
     const left = 26 + (n % 2) * (w + gap + 14), top = 16 + Math.floor(n / 2) * (h + 30);

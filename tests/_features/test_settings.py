@@ -5,13 +5,13 @@ import re
 
 import numpy as np
 import pytest
-from estimator_checks import some_clouds
 
 import heatfield as hf
 from heatfield._features.point_features import PointSettings
 from heatfield._features.point_table import point_table
 from heatfield._features.settings import DescriptorSettings
 from heatfield._signatures.settings import SignatureSettings
+from tests.helpers.estimator_checks import some_clouds
 
 CLOUD = np.random.default_rng(0).normal(size=(12, 2))
 

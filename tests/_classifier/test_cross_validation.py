@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from estimator_checks import some_clouds
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import heatfield as hf
 from heatfield._classifier.cross_validation import cross_validate
+from tests.helpers.estimator_checks import some_clouds
 
 LEARNED = {"epochs": 2, "progress": False, "device": "cpu", "random_state": 0}
 

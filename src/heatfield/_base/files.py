@@ -1,0 +1,83 @@
+"""Files and folders that appear under their name whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def open_atomically(target: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary file to write to, which gets the name ``target`` when the block ends without an error.
+
+    It is written beside the target and renamed, so a reader sees the old file or the new one, never
+    a part, also after a power failure. On any error, Ctrl-C included, the old file stays and nothing is
+    left behind. A link is replaced by the file, and the permissions are those of a new file.
+
+    Raises
+    ------
+    OSError
+        Of the same kind as the one met, with the name of the target instead of that of the temporary file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open_atomically(f"{folder}/a.txt") as file:
+    ...         _ = file.write(b"whole")
+    ...     Path(folder, "a.txt").read_text(), len(list(Path(folder).iterdir()))
+    ('whole', 1)
+    """
+    path = Path(target)
+    part = _beside(path, "part")
+    try:
+        with open(part, "wb") as file:
+            yield file
+            _to_disk(file)
+        os.replace(part, path)
+    except BaseException as error:
+        part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(part)):
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+        raise
+
+
+def write_atomically(target: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file whole or not at all; see `open_atomically`."""
+    with open_atomically(target) as file:
+        file.write(data)
+
+
+def write_folder_atomically(target: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
+    """Write a folder of these files; a folder of that name is replaced, or stays where this fails."""
+    path = Path(target)
+    part, old = _beside(path, "part"), _beside(path, "old")
+    try:
+        part.mkdir()
+        for name, data in files.items():
+            with open(part / name, "wb") as file:
+                file.write(data)
+                _to_disk(file)
+        if path.exists():
+            path.rename(old)  # a folder that is not empty cannot be replaced in one step
+        part.rename(path)
+    finally:
+        if old.exists() and not path.exists():  # the new one did not come: the older stays
+            old.rename(path)
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _beside(path: Path, ending: str) -> Path:
+    """A name that no other process takes. Commands clear away files called ``.*.part``."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{ending}")
+
+
+def _to_disk(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())

@@ -1,0 +1,81 @@
+"""What signatures would take, said before they are computed: the prices by which the path is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._base.check import as_points, as_scales, check_choice, check_count, check_dtype, check_range, check_tol
+from .._cloud.cloud import ArrangedCloud
+from .._sums.choose import dense_seconds, fast_seconds, surely_dense, use_dense
+from .._sums.columns import Request
+from .scales import schedule_of
+
+# Beyond three dimensions (`_sums.dense_many`): seconds of a pair at one scale, and of one product of two of
+# its coordinates. Fitted to 4, 5, 10 and 30 dimensions relative to a pair in three dimensions.
+_PAIR_BEYOND = 2.5e-8
+_PRODUCT_BEYOND = 3.3e-10
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Seconds on one core, and which path takes them: "dense" or "fast"."""
+
+    seconds: float
+    path: str
+
+
+def expected_seconds(
+    points: ArrayLike,
+    scales: ArrayLike | None = None,
+    *,
+    n_scales: int = 8,
+    c_min: float = 0.05,
+    c_max: float = 0.25,
+    method: str = "auto",
+    tol: float | None = None,
+) -> Forecast:
+    """What `signatures` with these arguments would take on one core.
+
+    It is the price that the choice between dense and fast compares, and the sum of
+    ``s.plan.scales[...].expected_seconds`` on the fast path. Where no price is needed to choose, as for
+    small clouds, it is that of a common machine, and nothing is measured.
+
+    Returns
+    -------
+    forecast : Forecast
+        NaN seconds where there are no scales: of fewer than two distinct points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heatfield._signatures.forecast import expected_seconds
+    >>> forecast = expected_seconds(np.random.default_rng(0).random((1000, 3)))
+    >>> forecast.path, 0.001 < forecast.seconds < 1.0
+    ('dense', True)
+    """
+    checked = as_points(points)
+    check_choice(method, "method", ("auto", "dense", "fast"))
+    precision = check_dtype("float64")
+    m, n = checked.shape
+    cloud = ArrangedCloud.of(checked)
+    if scales is None:
+        count = check_count(n_scales, "n_scales", 2)
+        times = schedule_of(cloud, count, *check_range(c_min, c_max))[None, :]
+    else:
+        times = as_scales(scales, m)
+    if m == 0 or not np.isfinite(times).all():
+        return Forecast(float("nan"), "dense")
+    unit = cloud.unit_scales(times)
+    energy = times.shape[0] == 1
+    request = Request(tol=check_tol(tol, precision), directions=True, energy=energy, method=method)
+    if surely_dense(method, m, n):
+        if n > 3:  # every pair, by matrix products
+            return Forecast(m * m * times.shape[1] * (_PAIR_BEYOND + _PRODUCT_BEYOND * n * n), "dense")
+        return Forecast(dense_seconds(cloud, unit, request), "dense")
+    request = request.priced(m)
+    if use_dense(cloud, unit, request):
+        return Forecast(dense_seconds(cloud, unit, request), "dense")
+    return Forecast(fast_seconds(cloud, unit, request), "fast")

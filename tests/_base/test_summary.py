@@ -1,0 +1,271 @@
+"""What objects say of themselves: short, complete, escaped, and never an error."""
+
+import math
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import heatfield as hf
+from heatfield._base.drawing import band, bars, dots
+from heatfield._base.summary import Summarised, chosen_columns, extent, plain, quantiles, shown
+from heatfield._features.layout import Layout
+from heatfield._sums.plan import Plan, ScalePlan
+from heatfield.datasets._dataset import Dataset
+from heatfield.io import Cloud
+
+HOSTILE = '</table><script>alert(1)</script><img src=x onerror="alert(2)">&lt;b&gt;\n\x1b[31m\udcff'
+VOID = {"line", "circle", "rect", "polygon", "polyline"}
+
+
+class Page(HTMLParser):
+    """Tags in order, checked to be closed; the words between them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.words = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, _attributes):
+        self.tags.append(tag)
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, _attributes):
+        assert tag in VOID
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def check(thing, lines=14, width=170):
+    """Both forms exist, are short and can be printed anywhere; the lines and the page."""
+    for text in (str(thing), thing._summary().text()):
+        assert len(text.splitlines()) <= lines, text
+        assert max(map(len, text.splitlines())) <= width, text
+        text.encode()  # no lone surrogates
+    page = Page(thing._repr_html_())
+    assert {*page.tags} <= {"div", "b", "table", "tr", "th", "td", "svg", "g", "text", *VOID}
+    return str(thing).splitlines(), page
+
+
+@pytest.fixture(scope="module")
+def points():
+    return np.random.default_rng(0).normal(size=(300, 3)) * [3.0, 1.0, 0.1]
+
+
+def test_signatures_in_ten_lines(points):
+    s = hf.signatures(points)
+    lines, page = check(s, lines=10)
+    assert repr(s) == str(s)
+    assert lines[0] == "Signatures at 300 points in 3 dimensions, 8 scales"
+    cells = {line.split()[0]: line.split()[1:9] for line in lines[1:4]}
+    assert cells["scale"] == [str(a) for a in range(8)]
+    assert cells["sqrt(t)"] == [f"{v:.3g}" for v in np.sqrt(s.scales)]
+    assert cells["dimension"] == [f"{v:.3g}" for v in np.median(s.dimension, axis=0)]
+    rest = "\n".join(lines)
+    for words in (
+        "(300, 8)  density [length^-n], dimension, transition",
+        "(300, 8, 3)  spectrum",
+        "(8,)  energy",
+    ):
+        assert words in rest
+    assert lines[-1].split() == ["chosen", "dense", "at", "every", "scale;", "exact", "to", "rounding"]
+    assert "in the unit of the points" in rest
+    assert page.tags.count("polyline") == 1  # the median, and a mark at each scale
+    assert page.tags.count("circle") == 8
+
+
+def test_what_was_chosen(points):
+    s = hf.signatures(points, method="fast", tol=1e-5, n_scales=12)
+    assert str(s).splitlines()[-1].endswith("; tol 1e-05")
+    assert all(word in str(s).splitlines()[-1] for word in set(s.plan.methods))
+
+
+@pytest.mark.filterwarnings("ignore::heatfield._base.check.HeatFieldWarning")
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda p: hf.signatures(p[:0]),
+        lambda p: hf.signatures(p[:1]),
+        lambda p: hf.signatures(p[:5, :2] * 0.0),
+        lambda p: hf.signatures(p[:2, :1]),
+        lambda p: hf.signatures(p, hf.adaptive_scales(p, 5)),
+        lambda p: hf.signatures(p, [1.0], transition="exact"),
+        lambda p: hf.signatures(p, n_scales=200),
+        lambda p: hf.signatures(p, with_spectrum=False),
+        lambda p: hf.signatures(p, targets=[3, 5]),
+        lambda p: hf.signatures(p, targets=p[:4] + 1e6),
+        lambda p: hf.signatures(p[:, :2] * 1e130),
+        lambda p: hf.signatures(np.tile(p[:40], 4), hds_centers=np.arange(40.0)),
+    ],
+)
+def test_signatures_of_every_kind(points, made):
+    s = made(points)
+    lines, _ = check(s, lines=10)
+    m, steps = s.dimension.shape
+    assert lines[0].startswith(f"Signatures at {m} point{'s' * (m != 1)}")
+    check(s.hds)
+    if s.plan is not None:
+        check(s.plan, lines=1 + steps, width=300)
+
+
+def test_a_channel_that_was_not_computed_everywhere(points):
+    s = hf.signatures(points, n_scales=3)
+    s.dimension[5:, 1] = np.nan
+    s.dimension[:, 2] = np.inf
+    lines, _ = check(s)
+    assert lines[3].split()[1:4] == [
+        f"{np.median(s.dimension[:, 0]):.3g}", f"{np.median(s.dimension[:5, 1]):.3g}", "nan"
+    ]  # fmt: skip
+
+
+def test_many_points_are_summarised_from_some_of_them():
+    table = np.arange(1_000_001.0)[:, None] % 1000
+    low, high = quantiles(table, [0.0, 1.0])[:, 0]
+    assert (low, high) == (0.0, 998.0)  # of every sixth row: even numbers
+
+
+def test_a_plan_is_one_line_per_run_of_scales(points):
+    plan = hf.signatures(points, method="fast", tol=1e-5, n_scales=40).plan
+    runs = 1 + sum(a != b for a, b in zip(plan.methods, plan.methods[1:], strict=False))
+    text = repr(plan)
+    assert text.splitlines()[0] == "Plan of 40 scales, tol 1e-05"
+    assert len(text.splitlines()) == 1 + runs
+    assert len(str(plan).splitlines()) == 41  # print(s.plan) shows every scale
+    Page(plan._repr_html_())
+    assert repr(Plan(None)) == "Plan of 0 scales, exact to rounding"
+    two = Plan(
+        1e-3, [ScalePlan(1.0, "boxes", 2, (9, 9), reason="x"), ScalePlan(2.0, "boxes", 1, (5, 5), reason="y")]
+    )
+    assert "at most 2 transforms of 9 x 9 modes per scale" in repr(two)
+
+
+def test_a_field(points):
+    field = hf.HeatField(points[:, :2], np.arange(300))
+    lines, page = check(field)
+    assert lines[0] == "HeatField of 299 points in 2 dimensions"
+    assert repr(field) == "HeatField(299 points in 2 dimensions)"
+    assert "from 1 to 299" in lines[2]
+    assert page.tags.count("circle") == 299
+    check(hf.HeatField([[1.0]]))
+    check(hf.HeatField(np.full((7, 5), 1e100)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_body(points, n):
+    lines, _ = check(hf.HeatField(points[:40, :n]).heat_body(0.5, 0.2))
+    assert lines[0].startswith(f"HeatBody in {n} dimension")
+
+
+def test_a_cloud_from_a_file(points, tmp_path):
+    hf.write_points(tmp_path / "a.csv", points, {"height": points[:, 2], "class": np.arange(300)})
+    lines, _ = check(hf.read_cloud(tmp_path / "a.csv"))
+    assert lines[0] == "Cloud of 300 points in 3 dimensions, format table"
+    assert "height (float64), class (int64)" in lines[2]
+
+
+def test_clouds_of_every_kind():
+    many = {f"column {k}": np.zeros(3) for k in range(4000)}
+    lines, _ = check(Cloud(np.zeros((3, 2)), many))
+    assert " more" in lines[2]
+    check(Cloud(np.zeros((0, 3))))
+    check(Cloud(np.full((2, 9), np.nan), parents=np.array([-1, 0]), faces=np.zeros((4, 3), int)))
+    check(Cloud(np.array([[1e308, 0.0], [-1e308, 0.0]])))
+    lines, page = check(Cloud(np.ones((2, 1)), {HOSTILE: np.zeros(2)}, HOSTILE, notes={HOSTILE: 1}))
+    assert "\x1b" not in "".join(lines)
+    assert any("<script>" in word for word in page.words)  # as words, not as tags
+
+
+def test_a_data_set_is_short():
+    clouds = [np.random.default_rng(k).random((1000 + k, 3)) for k in range(308)]
+    classes = tuple(f"class {k}" for k in range(44))
+    data = Dataset(clouds, np.arange(308) % 44, classes, tuple(f"folder/{k}.ply" for k in range(308)))
+    lines, page = check(data)
+    assert lines[0] == "Dataset of 308 clouds in 3 dimensions"
+    assert "1,000 to 1,307 per cloud" in lines[1]
+    assert lines[2].split()[1] == "44:"
+    assert page.tags.count("rect") == 12
+    assert len(repr(data)) < 1000
+    assert len(data._repr_html_()) < 10_000
+
+
+def test_data_sets_of_every_kind():
+    hostile = Dataset([np.zeros((2, 3))], np.array([0]), (HOSTILE, HOSTILE * 30), (HOSTILE,))
+    lines, page = check(hostile)
+    assert "\x1b" not in "".join(lines)
+    assert "script" not in page.tags
+    check(Dataset([], np.array([], int), (), ()))
+    mixed = Dataset(
+        [np.zeros((0, 2)), np.zeros((1, 3))], np.array([0, 0]), ("a",), (), (np.array([True, False]),)
+    )
+    assert check(mixed)[0][0] == "Dataset of 2 clouds in 2, 3 dimensions"
+
+
+@pytest.mark.parametrize("variant", ["simple", "desc", "joint"])
+def test_a_layout(variant):
+    layout = hf.HFSDescriptor(variant, n_dims=3).layout()
+    lines, page = check(layout)
+    assert lines[0] == f"Layout of {layout.width} columns"
+    assert [line.split()[0] for line in lines[1:]] == list(layout.columns)
+    assert page.tags.count("rect") == len(layout.columns)
+    assert "columns 0 to 31 (32): " in lines[1]
+    check(Layout((), {}))
+
+
+def test_plain_words():
+    assert plain("a\tb\x1b[0m\udc80é") == "a\\tb\\x1b[0m\\udc80é"
+    assert shown([]) == ""
+    assert shown(["x" * 200]) == "x" * 200
+    assert shown(["a"] * 100, room=10) == "a, a, a, a and 96 more"
+    assert extent(np.zeros((0, 3))) == "nothing"
+    assert chosen_columns(0) == []
+    assert chosen_columns(1) == [0]
+    assert [chosen_columns(100)[0], chosen_columns(100)[-1]] == [0, 99]
+
+
+def test_drawings_of_nothing_are_empty():
+    one = np.ones(1)
+    assert band(one, one, one, one, top=3.0, title="", below="") == ""
+    nothing = np.full(4, math.nan)
+    assert band(np.arange(4.0), nothing, nothing, nothing, top=3.0, title="", below="") == ""
+    assert dots(np.empty((0, 3)), "") == ""
+    assert dots(np.full((3, 3), np.nan), "") == ""
+    assert bars([], [], "") == ""
+
+
+def test_a_band_shows_its_numbers():
+    x = np.array([0.1, 1.0, 10.0])
+    drawing = band(x, np.zeros(3), np.ones(3), 2 * np.ones(3), top=3.0, title="a < b", below="x & y")
+    assert "a &lt; b" in drawing
+    assert "x &amp; y" in drawing
+    page = Page(drawing)
+    assert [word for word in page.words if word in "0123"] == ["0", "1", "2", "3"]
+    assert "0.1" in page.words
+    assert "10" in page.words
+
+
+def test_drawings_carry_no_warnings_or_numbers_that_are_none():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [
+            dots(np.array([[1e-300, 0.0], [2e-300, 1e-300]]), ""),
+            dots(np.array([[1e300], [-1e300]]), ""),
+            dots(np.array([[5.0, 5.0]] * 3), ""),
+            bars(["a"], [0], ""),
+        ]
+    for drawing in found:
+        assert drawing
+        assert "nan" not in drawing
+        assert "inf" not in drawing
+
+
+def test_no_summary_is_an_error_of_the_class():
+    with pytest.raises(NotImplementedError):
+        repr(Summarised())

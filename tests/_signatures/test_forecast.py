@@ -1,0 +1,106 @@
+"""What signatures would take: the plan's own price, and no file where nothing is to be compared."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import heatfield as hf
+from heatfield._signatures.forecast import expected_seconds
+from heatfield.cli import main
+
+
+def sphere(m):
+    points = np.random.default_rng(m).normal(size=(m, 3))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-8])
+def test_the_price_is_the_plan_s_own(tol):
+    points = sphere(5000)
+    found = expected_seconds(points, n_scales=5, method="fast", tol=tol)
+    plan = hf.signatures(points, n_scales=5, method="fast", tol=tol).plan
+    assert found.path == "fast"
+    assert found.seconds == pytest.approx(sum(s.expected_seconds for s in plan.scales), rel=1e-12)
+    assert expected_seconds(points, hf.scale_schedule(points, 5), method="fast", tol=tol) == found
+
+
+def test_the_path_is_the_one_that_is_taken():
+    for points in (sphere(1000), sphere(3000)[:, :2], sphere(12_000)):
+        taken = "dense" if hf.signatures(points, n_scales=3).plan.methods[0] == "dense" else "fast"
+        assert expected_seconds(points, n_scales=3).path == taken
+
+
+def test_large_clouds_are_far_below_the_square():
+    """A hundred times the points: ten thousand times the pairs, but not the price."""
+    small, large = (expected_seconds(sphere(m), method="fast", tol=1e-8).seconds for m in (2_000, 200_000))
+    assert 20 < large / small < 1000
+    # The square of the points, as it was quoted before: 480 s.
+    assert large < 0.2 * 1.2e-8 * 200_000**2
+
+
+def test_dense_grows_with_the_square():
+    small, large = (expected_seconds(sphere(m), method="dense").seconds for m in (1_000, 10_000))
+    assert 50 < large / small < 150
+
+
+def test_no_scales_no_price():
+    with pytest.warns(hf.HeatFieldWarning):
+        assert np.isnan(expected_seconds(np.zeros((3, 2))).seconds)
+    assert np.isnan(expected_seconds(np.zeros((0, 2)), [1.0]).seconds)
+
+
+@pytest.mark.parametrize("n", [1, 4, 10])
+def test_other_dimensions(n):
+    points = np.random.default_rng(0).random((500, n))
+    found = expected_seconds(points)
+    assert found.path == "dense"
+    assert 500**2 * 8 * 1e-10 < found.seconds < 500**2 * 8 * 1e-6
+    if n > 3:  # every pair, whatever the scale
+        assert expected_seconds(np.tile(points, (2, 1))).seconds == pytest.approx(4 * found.seconds)
+
+
+def test_info_quotes_it(tmp_path, capsys):
+    hf.write_points(tmp_path / "a.npy", sphere(100_000))
+    assert main(["info", str(tmp_path / "a.npy"), "--scales", "4"]) == 0
+    words = capsys.readouterr().out
+    line = next(line for line in words.splitlines() if "describing" in line)
+    assert "on one core, by the fast path; this machine has " in line
+    assert " h " not in line
+    assert main(["info", str(tmp_path / "a.npy"), "--scales", "4", "--budget", "500"]) == 0
+    words = capsys.readouterr().out
+    assert "points      500 in 3 dimensions" in words
+    assert "by the dense path" in words
+
+
+OPENS = """
+import json, sys
+opened = []
+sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
+import numpy as np, heatfield as hf
+from heatfield.cli import main
+points = np.random.default_rng(0).random((300, 3))
+hf.signatures(points, transition="exact")
+hf.signatures(points, hf.adaptive_scales(points, 3))
+hf.HFSDescriptor("joint").fit_transform([points, points[:100]])
+hf.HeatField(points).hessian(points, 0.1)
+hf.write_points(sys.argv[1], points)
+main(["info", sys.argv[1]])
+small = sum("costs.json" in name for name in opened)
+hf.signatures(points, method="fast")
+print(json.dumps([small, sum("costs.json" in name for name in opened)]))
+"""
+
+
+def test_no_costs_are_read_for_a_small_cloud(tmp_path):
+    """Nothing is compared, so nothing is looked up; the fast path is the control that the count counts."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    words = [sys.executable, "-c", OPENS, str(tmp_path / "a.npy")]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    small, fast = json.loads(done.stdout.splitlines()[-1])
+    assert small == 0
+    assert fast >= 1
