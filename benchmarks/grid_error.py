@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 from _machine import machine
 
-from heatfield._sums.dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
-from heatfield._sums.fourier.by_finufft import Grid, digits_for, fourier_sums
+from heatfield._sums.columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
+from heatfield._sums.fourier import fourier_sums
+from heatfield._sums.fourier.modes import ModeGrid, digits_for
 
 RESULTS = Path(__file__).parent / "results" / "grid_error.json"
 KINDS = ("uniform", "place", "cluster", "lattice")
@@ -42,10 +43,10 @@ def factors(x: np.ndarray, t: float, eps: float) -> dict[str, float]:
     D2 = (r**2).sum(axis=0)
     w, g = np.exp(-D2 / (4.0 * t)), np.exp(-D2 / (8.0 * t))
     image = 8.0 * t * (math.log(1.0 / eps) + 4.0)
-    grid = Grid.over(x.min(1), x.max(1), x.min(1), x.max(1), t, digits_for(eps, True), image)
+    grid = ModeGrid.over(x.min(1), x.max(1), x.min(1), x.max(1), t, digits_for(eps, True), image)
     sums, _ = fourier_sums(
         x, x, None, grid, t, eps,
-        spectrum=True, fourth=True, half=True, same=True, dtype=np.dtype(np.float64), n_threads=1,
+        directions=True, fourth_moment=True, energy=True, same=True, dtype=np.dtype(np.float64), n_threads=1,
     )  # fmt: skip
     pairs = [(a, b) for a in range(n) for b in range(a, n)]
     second = np.array([(w * r[a] * r[b]).sum(axis=1) for a, b in pairs])
@@ -57,8 +58,8 @@ def factors(x: np.ndarray, t: float, eps: float) -> dict[str, float]:
         "second": np.abs(sums[:, FIRST + n :].T - second).max() / (unit * 2.0 * t),
         "square": np.abs(sums[:, SQUARE] - (w * D2).sum(axis=1)).max() / (unit * 2.0 * t),
         "fourth": np.abs(sums[:, FOURTH] - (w * D2**2).sum(axis=1)).max() / (unit * 8.0 * t * t),
-        "energy": abs(sums[0, HALF_WEIGHT] / g.sum() - 1.0) / eps,
-        "response": abs(sums[0, HALF_SQUARE] - (g * D2).sum()) / (eps * g.sum() * 8.0 * t),
+        "energy": abs(sums[0, ROOT_WEIGHT] / g.sum() - 1.0) / eps,
+        "response": abs(sums[0, ROOT_SQUARE] - (g * D2).sum()) / (eps * g.sum() * 8.0 * t),
     }
 
 

@@ -17,22 +17,25 @@ from pathlib import Path
 import numpy as np
 from _machine import machine
 
+from heatfield._cloud.cloud import ArrangedCloud
 from heatfield._signatures.scales import schedule_of
-from heatfield._sums.dense import DIGITS, Cloud
+from heatfield._sums.columns import DIGITS
 from heatfield._sums.dense_kernels import _cutoff, column_count, dense_sums, gaps_to_blocks
 
 OUTPUT = Path(__file__).parent / "results" / "roads.json"
 M = 1024
 
 
-def best_ms(cloud: Cloud, unit: np.ndarray, digits: float, dtype: np.dtype, rounds: int = 15) -> float:
+def best_ms(
+    cloud: ArrangedCloud, unit: np.ndarray, digits: float, dtype: np.dtype, rounds: int = 15
+) -> float:
     """Time of all sums, best of several."""
     sums = np.zeros((M, unit.shape[1], column_count(3, True)))
     best = np.inf
     for _ in range(rounds):
         started = time.perf_counter()
         dense_sums(
-            cloud.sources,
+            cloud.points,
             cloud.boxes,
             cloud.nearest,
             unit,
@@ -63,9 +66,9 @@ def clouds() -> dict[str, np.ndarray]:
 def main() -> None:
     result = {**machine(), "m": M, "clouds": {}}
     for name, points in clouds().items():
-        cloud = Cloud.of(points)
+        cloud = ArrangedCloud.of(points)
         unit = cloud.unit_scales(schedule_of(cloud, 8, 0.05, 0.25)[None, :])
-        square = ((cloud.sources[:, :, None] - cloud.sources[:, None, :]) ** 2).sum(axis=0)
+        square = ((cloud.points[:, :, None] - cloud.points[:, None, :]) ** 2).sum(axis=0)
         entry: dict = {"scales": []}
         for a, t in enumerate(unit[0]):
             row: dict = {"scale": a}
@@ -75,7 +78,7 @@ def main() -> None:
                 gaps = np.empty(cloud.boxes.shape[2])
                 kept = []
                 for i in range(M):
-                    gaps_to_blocks(cloud.sources[:, i].copy(), cloud.boxes, gaps)
+                    gaps_to_blocks(cloud.points[:, i].copy(), cloud.boxes, gaps)
                     kept.append((gaps <= cuts[i]).mean())
                 row[dtype.name] = {
                     "kept_by_blocks": round(float(np.mean(kept)), 3),

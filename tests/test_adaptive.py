@@ -18,7 +18,7 @@ def distinct(name, n, m=500):
 @pytest.mark.parametrize("name", ["heavy_cluster", "sphere", "curves", "lattice"])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_the_promise_holds_with_times_of_their_own(n, name, tol, prices, monkeypatch):
-    monkeypatch.setattr("heatfield._signatures.evaluate.costs", lambda **_: PRICES[prices])
+    monkeypatch.setattr("heatfield._sums.columns.costs", lambda **_: PRICES[prices])
     monkeypatch.setattr(_adaptive, "MANY_NEIGHBOURS", 20 if prices == "transforms" else 1e9)
     points = distinct(name, n)
     scales = hf.adaptive_scales(points, 4)

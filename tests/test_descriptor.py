@@ -129,13 +129,11 @@ def test_every_row_of_the_ablation_table():
 
 
 def test_simple_does_not_pay_for_the_spectrum(monkeypatch):
-    from heatfield._features import describe as _describe
+    from heatfield._signatures import evaluate
 
     asked = []
-    original = _describe.sum_rows
-    monkeypatch.setattr(
-        _describe, "sum_rows", lambda *a, **k: (asked.append(k["spectrum"]), original(*a, **k))
-    )
+    original = evaluate.pair_sums
+    monkeypatch.setattr(evaluate, "pair_sums", lambda *a: (asked.append(a[2].directions), original(*a))[1])
     describe(cloud("ball", 3), "simple")
     describe(cloud("ball", 3), "desc", blocks=("hds", "dimension"))
     describe(cloud("ball", 3), "desc")

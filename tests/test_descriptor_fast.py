@@ -7,11 +7,12 @@ from clouds import cloud
 from tqdm import tqdm
 
 import heatfield as hf
-from heatfield._cloud.arrange import arrange
-from heatfield._features import neighbourhood_fast as _neighbourhood_fast
+from heatfield._cloud.cloud import ArrangedCloud
+from heatfield._features import neighbourhood_to_tolerance
+from heatfield._sums import promise
+from heatfield._sums.columns import WEIGHT, Request
 from heatfield._sums.costs import Costs
-from heatfield._sums.dense_kernels import WEIGHT
-from heatfield._sums.one_scale import Places, Wish, scale_sums
+from heatfield._sums.one_scale import scale_sums
 
 # Transforms so cheap that they are taken at most scales, and the other way round.
 PRICES = {"transforms": Costs(pair=6e-8, ring=3e-8, call=1e-6), "neighbours": Costs(call=1e3)}
@@ -29,7 +30,7 @@ def pair_of(points, variant, tol, **options):
 @pytest.mark.parametrize("tol", [1e-4, 1e-8])
 @pytest.mark.parametrize("name", ["sphere", "clusters"])
 def test_joint_keeps_the_promise(name, tol, prices, monkeypatch):
-    monkeypatch.setattr("heatfield._signatures.evaluate.costs", lambda **_: PRICES[prices])
+    monkeypatch.setattr("heatfield._sums.columns.costs", lambda **_: PRICES[prices])
     found, exact, columns = pair_of(cloud(name, 3, 600), "joint", tol, n_scales=5)
     assert not np.array_equal(found, exact)  # another path
     error = np.abs(found - exact)
@@ -66,27 +67,26 @@ def test_squared_spreads_keep_the_promise(name, prices):
     points = cloud(name, 3, 500)
     scales = hf.scale_schedule(points, 4)
     field = np.log(hf.signatures(points, scales, method="dense").density)
-    sources, boxes, order, exponent = arrange(points)
-    places = Places.of(sources, boxes)
-    wish = Wish(tol, False, False, False, np.dtype(np.float64), 1, PRICES[prices])
+    around = ArrangedCloud.of(points)
+    order = around.order
+    request = Request(tol=tol, costs=PRICES[prices])
     for a, b in [(0, 1), (1, 2), (2, 3), (0, 3)]:
-        t = float(np.ldexp(scales[b], -2 * exponent))
-        mass = scale_sums(places, places, np.array([t]), wish)[0][:, WEIGHT]
+        t = float(np.ldexp(scales[b], -2 * around.exponent))
+        mass = scale_sums(around, around, np.array([t]), request)[0][:, WEIGHT]
         with tqdm(disable=True) as bar:
-            found = _neighbourhood_fast._spread(places, t, mass, field[order, a], wish, bar)
+            found = neighbourhood_to_tolerance._deviation(around, t, mass, field[order, a], request, bar)
         expected = reference_joint.neighbourhood_spread(points, scales, field, a, b)[order]
         unit = np.ptp(field[:, a])
-        assert np.abs(found**2 - expected**2).max() <= 16 * tol * unit**2
+        assert np.abs(found**2 - expected**2).max() <= promise.DEVIATION_SQUARED * tol * unit**2
         assert np.abs(found - expected).max() <= 4 * np.sqrt(tol) * unit
 
 
 def test_a_field_that_does_not_vary_has_no_spread():
-    sources, boxes, _, _ = arrange(cloud("ball", 2, 100))
-    places = Places.of(sources, boxes)
-    wish = Wish(1e-6, False, False, False, np.dtype(np.float64), 1, Costs())
+    around = ArrangedCloud.of(cloud("ball", 2, 100))
+    values, request = np.full(100, 3.0), Request(tol=1e-6)
     with tqdm(disable=True) as bar:
-        spread = _neighbourhood_fast._spread(places, 0.1, np.ones(100), np.full(100, 3.0), wish, bar)
-    assert (spread == 0.0).all()
+        found = neighbourhood_to_tolerance._deviation(around, 0.1, np.ones(100), values, request, bar)
+    assert (found == 0.0).all()
 
 
 @pytest.mark.parametrize("variant", ["simple", "desc"])
@@ -97,7 +97,7 @@ def test_a_large_cloud_leaves_the_dense_path(variant):
     exact = hf.HFSDescriptor(variant, n_scales=4, method="dense").fit_transform([points, points[:50]])
     assert (large[0] != exact[0]).any()
     np.testing.assert_array_equal(large[1], exact[1])
-    s = hf.signatures(points, n_scales=4, tol=1e-5)
+    s = hf.signatures(points, n_scales=4, tol=1e-5, with_spectrum=variant == "desc")
     columns = hf.HFSDescriptor(variant, n_scales=4, n_dims=2).layout().columns
     np.testing.assert_allclose(large[0][columns["density"]][:4], s.density.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(large[0], exact[0], rtol=1e-4, atol=4e-4)
@@ -105,7 +105,7 @@ def test_a_large_cloud_leaves_the_dense_path(variant):
 
 
 def test_threads_change_no_bit_on_the_near_path(monkeypatch):
-    monkeypatch.setattr("heatfield._signatures.evaluate.costs", lambda **_: PRICES["neighbours"])
+    monkeypatch.setattr("heatfield._sums.columns.costs", lambda **_: PRICES["neighbours"])
     points = cloud("clusters", 3, 3000)
     one, two = (
         hf.HFSDescriptor("joint", n_scales=3, method="fast", n_jobs=j).fit_transform([points]) for j in (1, 3)

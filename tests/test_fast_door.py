@@ -7,6 +7,7 @@ import pytest
 
 import heatfield as hf
 from heatfield._sums import costs as _costs
+from heatfield._sums import measure_costs
 from heatfield._sums.costs import Costs
 
 
@@ -63,7 +64,7 @@ def test_targets_by_index_with_scales_of_their_own(points):
 
 @pytest.mark.parametrize("prices", [Costs(), Costs(pair=6e-8, ring=3e-8, call=1e-6)])
 def test_targets_by_place(points, prices, monkeypatch):
-    monkeypatch.setattr("heatfield._signatures.evaluate.costs", lambda **_: prices)
+    monkeypatch.setattr("heatfield._sums.columns.costs", lambda **_: prices)
     rng = np.random.default_rng(2)
     at = np.concatenate([rng.normal(size=(300, 3)), [[9.0, 0.0, 0.0], [0.0, -20.0, 5.0]]])
     scales = [0.05, 0.3, 2.0]
@@ -101,7 +102,7 @@ def test_costs_are_measured_once_and_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(_costs, "_known", None)
     calls = []
-    monkeypatch.setattr(_costs, "_measured", lambda: calls.append(1) or Costs(pair=3e-9))
+    monkeypatch.setattr(measure_costs, "measured_costs", lambda: calls.append(1) or Costs(pair=3e-9))
     assert _costs.costs(measure=False) == Costs()
     assert _costs.costs().pair == 3e-9
     monkeypatch.setattr(_costs, "_known", None)
@@ -115,7 +116,7 @@ def test_costs_are_measured_once_and_kept(tmp_path, monkeypatch):
 def test_a_broken_cost_file_is_measured_anew(text, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(_costs, "_known", None)
-    monkeypatch.setattr(_costs, "_measured", lambda: Costs(ring=2e-9))
+    monkeypatch.setattr(measure_costs, "measured_costs", lambda: Costs(ring=2e-9))
     _costs.cache_file().parent.mkdir()
     _costs.cache_file().write_text(text)
     assert _costs.costs().ring == 2e-9
@@ -125,11 +126,11 @@ def test_costs_without_a_place_to_write(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr(_costs, "_known", None)
-    monkeypatch.setattr(_costs, "_measured", Costs)
+    monkeypatch.setattr(measure_costs, "measured_costs", Costs)
     assert _costs.costs() == Costs()
 
 
 def test_measured_costs_are_sane():
-    found = _costs._measured()
+    found = measure_costs.measured_costs()
     for field in ("pair", "ring", "target", "spread", "fourier"):
         assert 0.1 < getattr(found, field) / getattr(Costs, field) < 10.0

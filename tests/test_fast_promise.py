@@ -5,12 +5,12 @@ import pytest
 import reference
 
 import heatfield as hf
-from heatfield._cloud.arrange import arrange, bounding_boxes, kd_order, origin_and_exponent
 from heatfield._cloud.box_tree import nearest_source
-from heatfield._signatures import evaluate as _outputs
+from heatfield._cloud.cloud import ArrangedCloud
+from heatfield._sums import columns
+from heatfield._sums.columns import SQUARE, WEIGHT
 from heatfield._sums.costs import Costs
-from heatfield._sums.dense_kernels import SQUARE, WEIGHT
-from heatfield._sums.one_scale import Places, Wish, scale_sums
+from heatfield._sums.one_scale import scale_sums
 
 # What is promised for each output, in units of tol. Density and energy are relative to themselves, the
 # others absolute: they are of order one by nature.
@@ -102,7 +102,7 @@ def errors(s, local, whole):
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("name", MAKERS)
 def test_tolerance_holds_at_every_point(name, n, prices, expected, monkeypatch):
-    monkeypatch.setattr(_outputs, "costs", lambda **_: PRICES[prices])
+    monkeypatch.setattr(columns, "costs", lambda **_: PRICES[prices])
     points, scales, local, whole = expected(name, n)
     used = set()
     for tol in (1e-3, 1e-6, 1e-9, 1e-12) if prices != "default" else (1e-7,):
@@ -117,7 +117,7 @@ def test_tolerance_holds_at_every_point(name, n, prices, expected, monkeypatch):
 
 
 def test_without_spectrum_and_fourth(expected, monkeypatch):
-    monkeypatch.setattr(_outputs, "costs", lambda **_: PRICES["transforms"])
+    monkeypatch.setattr(columns, "costs", lambda **_: PRICES["transforms"])
     points, scales, local, _ = expected("heavy_cluster", 3)
     s = hf.signatures(points, scales, method="fast", tol=1e-9, with_spectrum=False)
     assert s.spectrum is None
@@ -127,7 +127,7 @@ def test_without_spectrum_and_fourth(expected, monkeypatch):
 
 def test_single_precision(expected, monkeypatch):
     for prices in ("transforms", "neighbours"):
-        monkeypatch.setattr(_outputs, "costs", lambda prices=prices, **_: PRICES[prices])
+        monkeypatch.setattr(columns, "costs", lambda prices=prices, **_: PRICES[prices])
         points, scales, local, _ = expected("sphere", 3)
         s = hf.signatures(points, scales, method="fast", tol=1e-4, dtype="float32", transition="exact")
         assert np.abs(s.density / local[0] - 1).max() <= 1e-4
@@ -136,7 +136,7 @@ def test_single_precision(expected, monkeypatch):
 
 
 def test_the_transform_is_doubted_where_points_are_lonely(expected, monkeypatch):
-    monkeypatch.setattr(_outputs, "costs", lambda **_: Costs(pair=1e-8, ring=1e-8, call=1e-6))
+    monkeypatch.setattr(columns, "costs", lambda **_: Costs(pair=1e-8, ring=1e-8, call=1e-6))
     points, scales, _, _ = expected("heavy_cluster", 2)
     plan = hf.signatures(points, scales, method="fast", tol=1e-12).plan
     assert sum(scale.points_checked for scale in plan.scales) > 0
@@ -144,7 +144,7 @@ def test_the_transform_is_doubted_where_points_are_lonely(expected, monkeypatch)
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_near_path_is_the_same_to_the_bit_for_any_number_of_threads(n, monkeypatch):
-    monkeypatch.setattr(_outputs, "costs", lambda **_: PRICES["neighbours"])
+    monkeypatch.setattr(columns, "costs", lambda **_: PRICES["neighbours"])
     points = heavy_cluster(np.random.default_rng(3), n, 5000)
     one, three = (hf.signatures(points, method="fast", n_jobs=k) for k in (1, 3))
     for name in ("density", "dimension", "transition", "spectrum", "energy", "response"):
@@ -188,20 +188,17 @@ def test_few_points(m):
 def test_weights_and_places_that_are_no_sources(prices):
     rng = np.random.default_rng(8)
     points, at = heavy_cluster(rng, 3, 900), rng.normal(size=(500, 3))
-    sources, boxes, order, exponent = arrange(points)
-    weights = rng.random(900)[order] ** 4 + 1e-3
-    rows = kd_order(at)
-    origin, _ = origin_and_exponent(points)
-    places = np.ascontiguousarray(((at[rows] - origin) * 2.0**-exponent).T)
-    around = Places.of(sources, boxes)
-    targets = Places.of(places, bounding_boxes(places))
+    around = ArrangedCloud.of(points)
+    weights = rng.random(900)[around.order] ** 4 + 1e-3
+    targets = around.arrange_like(at)
+    sources, places = around.points, targets.points
     offsets = nearest_source(places, sources, *around.tree)
     used = set()
     D2 = ((places[:, :, None] - sources[:, None, :]) ** 2).sum(axis=0)
     for t in (1e-6, 1e-4, 1e-2):
         costs = Costs(pair=1e-6, ring=1e-6) if prices == "transforms" else PRICES[prices]
-        wish = Wish(1e-8, True, False, False, np.dtype(np.float64), 1, costs)
-        table, report = scale_sums(targets, around, np.array([t]), wish, offsets=offsets, weights=weights)
+        request = columns.Request(tol=1e-8, directions=True, costs=costs)
+        table, report = scale_sums(targets, around, np.array([t]), request, offsets=offsets, weights=weights)
         used.add(report.method)
         w = weights * np.exp(-D2 / (4 * t))
         W = w.sum(axis=1)

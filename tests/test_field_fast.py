@@ -5,8 +5,7 @@ import pytest
 from clouds import cloud
 
 import heatfield as hf
-from heatfield._field import to_tolerance as _field_fast
-from heatfield._sums import off_data as _places
+from heatfield._sums import columns, off_data
 from heatfield._sums.costs import Costs
 
 # Transforms so cheap that they are taken wherever they can be, and the other way round.
@@ -38,7 +37,7 @@ def places(points, rng):
 @pytest.mark.parametrize("name", ["sphere", "clusters", "duplicates"])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_the_promise_holds_at_every_place(n, name, weights, prices, monkeypatch):
-    monkeypatch.setattr(_field_fast, "costs", lambda **_: PRICES[prices])
+    monkeypatch.setattr(columns, "costs", lambda **_: PRICES[prices])
     tol = 1e-7
     rng = np.random.default_rng(n)
     points = cloud(name, n, 400)
@@ -65,16 +64,16 @@ def test_the_promise_holds_at_every_place(n, name, weights, prices, monkeypatch)
 
 
 def test_transforms_are_taken_and_lose_to_the_tree_far_away(monkeypatch):
-    monkeypatch.setattr(_field_fast, "costs", lambda **_: PRICES["transforms"])
+    monkeypatch.setattr(columns, "costs", lambda **_: PRICES["transforms"])
     seen = []
-    original = _places.scale_sums
+    original = off_data.scale_sums
 
     def spy(*args, **options):
         out = original(*args, **options)
         seen.append((out[1].transforms, args[0].points.shape[1]))
         return out
 
-    monkeypatch.setattr(_places, "scale_sums", spy)
+    monkeypatch.setattr(off_data, "scale_sums", spy)
     points = cloud("ball", 3, 500)
     field = hf.HeatField(points, method="fast", tol=1e-5)
     field.value(points, 0.5)
@@ -88,7 +87,7 @@ def test_transforms_are_taken_and_lose_to_the_tree_far_away(monkeypatch):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_signatures_at_places_beside_a_heavy_cluster(n, tol, monkeypatch):
     """A transform's error is that of the cluster, which no place sees."""
-    monkeypatch.setattr("heatfield._signatures.evaluate.costs", lambda **_: PRICES["transforms"])
+    monkeypatch.setattr(columns, "costs", lambda **_: PRICES["transforms"])
     rng = np.random.default_rng(n)
     points = np.concatenate([1e-3 * rng.normal(size=(3000, n)), rng.uniform(-1, 1, (1000, n))])
     at = rng.uniform(-1.5, 1.5, (300, n))
@@ -122,7 +121,7 @@ def test_auto_is_exact_where_that_is_quick_and_fast_where_it_is_not():
 
 
 def test_threads_change_no_bit_on_the_near_path(monkeypatch):
-    monkeypatch.setattr(_field_fast, "costs", lambda **_: PRICES["neighbours"])
+    monkeypatch.setattr(columns, "costs", lambda **_: PRICES["neighbours"])
     points = cloud("clusters", 3, 2000)
     at = places(points, np.random.default_rng(4))
     one, two = (hf.HeatField(points, method="fast", n_jobs=j).log_hessian(at, 0.01) for j in (1, 3))

@@ -6,9 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heatfield._sums.fourier.by_finufft import Grid, digits_for, fourier_sums, reads_grid
+from heatfield._cloud.cloud import ArrangedCloud
+from heatfield._sums.fourier import fourier_sums, reads_grid
 from heatfield._sums.fourier.interpolate import interpolate
-from heatfield._sums.fourier.kernel import GRID_EPS, bump_table, bump_transform, lanes_for, width_for
+from heatfield._sums.fourier.kernel import (
+    GRID_EPS,
+    kernel_polynomials,
+    kernel_transform,
+    lanes_for,
+    width_for,
+)
+from heatfield._sums.fourier.modes import ModeGrid, digits_for
 from heatfield._sums.fourier.spread import spread
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -50,7 +58,7 @@ def test_errors_stay_below_what_is_counted_on(grid_error, kind, n, eps):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_laying_and_reading_are_the_same_sums(n):
+def test_spreading_and_interpolation_are_the_same_sums(n):
     """Spreading is the transpose of reading the value: <spread(x), f> = sum of what is read of f at x."""
     rng = np.random.default_rng(n)
     width, sizes = 9, [20, 25, 32][:n]
@@ -62,8 +70,21 @@ def test_laying_and_reading_are_the_same_sums(n):
     found = np.empty((300, 10))
     interpolate(continued.reshape((1,) * (3 - n) + continued.shape), width, places, center, steps, found)
     for threads in (1, 3):
-        laid = spread(places, weights, center, steps, sizes, width, threads)
-        np.testing.assert_allclose((laid * grid).sum(), weights @ found[:, 0], rtol=1e-12)
+        gridded = spread(places, weights, center, steps, sizes, width, threads)
+        np.testing.assert_allclose((gridded * grid).sum(), weights @ found[:, 0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_spreading_gives_the_same_bits_for_any_number_of_threads(n):
+    """Twenty runs that share grid points: their order of addition shows in the last bits."""
+    rng = np.random.default_rng(n)
+    places = ArrangedCloud.of(rng.normal(size=(80_000, n))).points
+    weights = rng.random(80_000)
+    steps, center = np.full(n, 3.0), np.zeros(n)
+    one = spread(places, weights, center, steps, [24] * n, 9, 1)
+    for threads in (2, 3, 5):
+        again = spread(places, weights, center, steps, [24] * n, 9, threads)
+        np.testing.assert_array_equal(again, one)
 
 
 def test_derivatives_are_those_of_the_value():
@@ -94,7 +115,7 @@ def test_derivatives_are_those_of_the_value():
 def test_the_bump():
     for eps in (1e-3, 1e-6, 1e-9):
         width = width_for(eps)
-        table = bump_table(width)
+        table = kernel_polynomials(width)
         z = 0.3
         columns = np.array([np.polyval(table[0, :, j], 2 * z - 1) for j in range(width)])
         s = 0.5 * width - np.arange(width) - z
@@ -103,7 +124,7 @@ def test_the_bump():
         fine = np.linspace(-width / 2, width / 2, 20001)
         inside = np.sqrt(np.maximum(1 - (2 * fine / width) ** 2, 0))
         whole = np.trapezoid(np.exp(2.6 * width * (inside - 1)), fine)
-        np.testing.assert_allclose(bump_transform(width, np.zeros(1))[0], whole, rtol=1e-6)
+        np.testing.assert_allclose(kernel_transform(width, np.zeros(1))[0], whole, rtol=1e-6)
 
 
 def test_a_heavy_place_outside_the_targets_counts_as_the_largest():
@@ -112,9 +133,10 @@ def test_a_heavy_place_outside_the_targets_counts_as_the_largest():
     targets = np.ascontiguousarray(0.2 * rng.random((3, 50)))
     low, high = sources.min(axis=1), sources.max(axis=1)
     for eps in (1e-6, 1e-11):
-        grid = Grid.over(low, high, low, high, 0.002, digits_for(eps, False), 0.0)
+        grid = ModeGrid.over(low, high, low, high, 0.002, digits_for(eps, False), 0.0)
         _, largest = fourier_sums(
             targets, sources, None, grid, 0.002, eps,
-            spectrum=True, fourth=False, half=False, same=False, dtype=np.dtype(np.float64), n_threads=1,
+            directions=True, fourth_moment=False, energy=False, same=False,
+            dtype=np.dtype(np.float64), n_threads=1,
         )  # fmt: skip
         assert 0.8 * 5000 <= largest <= 1.5 * 5200

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.check import Array, as_clouds, check_choice, check_count
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import VARIANT_BLOCKS
-from .._signatures.evaluate import surely_dense
+from .._sums.choose import surely_dense
 from .heads import HEADS, fit_head, head_probabilities
 from .input_range import InputRange
 from .labels import checked_labels

@@ -74,12 +74,12 @@ def kd_order(points: Any) -> Any:
 
 
 @compiled()
-def arrange(points: Any) -> tuple[Any, Any, Any, int]:
+def arrange(points: Any) -> tuple[Any, Any, Any, Any, int]:
     """Sort and normalise a cloud for the pair sums.
 
     Returns ``sources`` (n, m), one axis a row, in kd order; ``boxes`` (2, n, blocks),
     the lower and upper corner of each block; ``order``, the place of each column in
-    the caller's cloud; and the exponent e with original = normalised * 2**e.
+    the caller's cloud; the origin o and the exponent e with original = normalised * 2**e + o.
     """
     m, n = points.shape
     origin, exponent = origin_and_exponent(points)
@@ -89,7 +89,7 @@ def arrange(points: Any) -> tuple[Any, Any, Any, int]:
     for k in range(n):
         for i in range(m):
             sources[k, i] = (points[order[i], k] - origin[k]) * factor
-    return sources, bounding_boxes(sources), order, exponent
+    return sources, bounding_boxes(sources), order, origin, exponent
 
 
 @compiled()

@@ -15,6 +15,8 @@ import numpy as np
 from .._base.compile import compiled
 from .arrange import BLOCK
 
+# Corners of the nodes, first block of each, and how many blocks it has: see `grow`.
+Tree = tuple[Any, Any, Any]
 # Deeper than any tree: the number of blocks halves at every level.
 DEPTH = 64
 

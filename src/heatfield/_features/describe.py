@@ -12,16 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.check import Array
+from .._cloud.cloud import ArrangedCloud
 from .._signatures import equations
-from .._signatures.evaluate import Outputs, Targets, fast_outputs, surely_dense, use_dense, wish_for
+from .._signatures.evaluate import evaluate
 from .._signatures.scales import geometric
-from .._sums.dense import DIGITS, Cloud, pair_sums, sum_rows
-from .._sums.dense_kernels import WEIGHT, column_count
-from .._sums.one_scale import Places
-from .._sums.pricing import Plan
+from .._sums.columns import Request
 from .layout import NEED_SPECTRUM, Layout
-from .neighbourhood import neighbourhood_spread, pool_spread
-from .neighbourhood_fast import pool_spread_fast
+from .neighbourhood import pool_neighbourhood
 from .pooling import FLAT, correlations, couplings, pool_channels, standardise
 
 # A channel that varies less than this many tol is flat as far as the fast path can tell.
@@ -56,27 +53,29 @@ def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1
     m, n = points.shape
     if m < 2:
         return
-    cloud = Cloud.of(points, n_threads)
+    cloud = ArrangedCloud.of(points, n_threads)
     spacing = cloud.spacing
     if not spacing > 0.0:
         return
     scales = geometric(recipe.c_min * spacing**2, recipe.c_max * cloud.diameter**2, recipe.n_scales)[None, :]
-    unit = cloud.unit_scales(scales)
     columns = recipe.columns.columns
-    half = "global" in columns
-    dense = surely_dense(recipe.method, m, n)
-    if not dense:
-        wish = wish_for(m, recipe.tol, recipe.with_spectrum, recipe.exact, half, recipe.dtype, n_threads)
-        dense = use_dense(recipe.method, cloud, unit, wish)
-    if dense:
-        found, weights = _dense_outputs(cloud, scales, unit, recipe, n_threads)
-    else:
-        found = fast_outputs(cloud, Targets.every(cloud), scales, unit, wish, gradient="gradient" in columns)
+    request = Request(
+        tol=recipe.tol,
+        directions=recipe.with_spectrum,
+        fourth_moment=recipe.exact,
+        energy="global" in columns,
+        gradient="gradient" in columns,
+        method=recipe.method,
+        dtype=recipe.dtype,
+        n_threads=n_threads,
+    )
+    found = evaluate(cloud, None, scales, request)
+    dense = found.plan.tol is None
     d = found.dimension
     tau = found.transition
     if tau is None:
         tau = equations.transition_by_difference(d, scales)
-    if half:
+    if "global" in columns:
         out[columns["global"]] = _global_block(found.energy, found.response, scales, recipe.joint)
     if "hds" in columns:
         parts = equations.heat_dimension_spectrum(found.density, d, recipe.centers, recipe.sigma)
@@ -101,44 +100,8 @@ def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1
         del standard
     if "neighbourhood" in columns:
         fields = np.delete(channels, 2, axis=0)  # all but the transition
-        target = out[columns["neighbourhood"]]
-        if dense:
-            digits, like = DIGITS[recipe.dtype], np.empty(0, recipe.dtype)
-            spread = neighbourhood_spread(cloud.sources, cloud.boxes, unit, weights, fields, digits, like)
-            pool_spread(spread, recipe.n_scales, target)
-        else:
-            mass = found.density * (4.0 * np.pi * scales) ** (n / 2)
-            places = Places.of(cloud.sources, cloud.boxes)
-            pool_spread_fast(places, cloud.order, unit[0], mass, fields, wish, target)
-
-
-def _dense_outputs(
-    cloud: Cloud, scales: Array, unit: Array, recipe: Recipe, n_threads: int
-) -> tuple[Outputs, Array]:
-    """All local and global outputs and the sums of w from one table of exact sums, in kd order."""
-    n, m = cloud.sources.shape
-    spectrum, columns = recipe.with_spectrum, recipe.columns.columns
-    if n_threads == 1:
-        sums = np.zeros((m, recipe.n_scales, column_count(n, spectrum)))
-        sum_rows(cloud, unit, 0, m, sums, spectrum=spectrum, fourth=recipe.exact, dtype=recipe.dtype)
-    else:
-        sums = pair_sums(
-            cloud, unit, spectrum=spectrum, fourth=recipe.exact, dtype=recipe.dtype, n_threads=n_threads
-        )
-    d = equations.dimension(sums, unit)
-    half = "global" in columns
-    nothing = np.full(recipe.n_scales, np.nan)
-    found = Outputs(
-        density=equations.density(sums, scales, n),
-        dimension=d,
-        transition=equations.transition_exact(sums, unit, d) if recipe.exact else None,
-        spectrum=equations.spectrum(sums, unit, n) if spectrum else None,
-        energy=equations.energy(sums, scales, n) if half else nothing,
-        response=equations.response(sums, unit, n) if half else nothing,
-        plan=Plan(None),
-        gradient=equations.gradient_length(sums, unit, n) if "gradient" in columns else None,
-    )
-    return found, sums[:, :, WEIGHT]
+        mass = found.density * (4.0 * np.pi * scales) ** (n / 2) if found.mass is None else found.mass
+        pool_neighbourhood(cloud, scales, mass, fields, request, out[columns["neighbourhood"]], dense=dense)
 
 
 def _global_block(e2: Array, c2: Array, scales: Array, log: bool) -> Array:

@@ -23,8 +23,8 @@ from .._base.check import (
     thread_count,
 )
 from .._base.threads import even_pieces, run_pieces
-from .._signatures.evaluate import surely_dense
 from .._signatures.signatures import check_hds
+from .._sums.choose import surely_dense
 from .._sums.dense import one_blas_thread
 from .describe import Recipe, describe_cloud
 from .layout import VARIANT_BLOCKS, Layout, layout

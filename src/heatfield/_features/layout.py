@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .._base.drawing import bars
 from .._base.summary import Summarised, Summary, plural
-from .neighbourhood import has_p10, scale_pairs
+from .neighbourhood_kernels import has_p10, scale_pairs
 from .pooling import STATISTICS
 
 # The number of the layout: a change of a name, of the order, or of a value by more

@@ -1,129 +1,70 @@
-"""The second layer: how much a signature varies around each point.
-
-For a field f known at every point at scale a, the spread around point i at a coarser
-scale b is the standard deviation of f_a under the weights exp(-D**2 / 4 t_b).
-"""
+"""The second layer of a cloud, pooled or at every point, by the path that its signatures took."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .._base.compile import SUMS, compiled
-from .._base.exp2 import LOG2_E
-from .._sums.dense_kernels import find_runs, gaps_to_blocks
-from .._sums.pair_kernels import TILE, fill, heat
+from .._base.check import Array, check_dtype, check_tol
+from .._cloud.cloud import ArrangedCloud
+from .._signatures.signatures import Signatures
+from .._sums.columns import DIGITS, Request
+from .neighbourhood_kernels import has_p10, neighbourhood_deviation, pool_deviation
+from .neighbourhood_to_tolerance import deviations_to_tolerance
 from .pooling import pool
 
-STEPS = (1, 3)
 
+def pool_neighbourhood(
+    cloud: ArrangedCloud,
+    scales: Array,
+    mass: Array,
+    fields: Array,
+    request: Request,
+    out: Array,
+    *,
+    dense: bool,
+) -> None:
+    """Statistics of the deviations, pair by pair; ``mass`` (m, T) and ``fields`` (F, T, m) are in kd order.
 
-@compiled()
-def scale_pairs(n_scales: int) -> Any:
-    """All (a, b) with b - a in `STEPS`, by step and then by scale."""
-    out = np.empty((len(STEPS) * n_scales, 2), np.int64)
-    count = 0
-    for step in STEPS:
-        for a in range(n_scales - step):
-            out[count, 0], out[count, 1] = a, a + step
-            count += 1
-    return out[:count]
-
-
-@compiled()
-def has_p10(b: int) -> bool:
-    """The 10th percentile is kept from the fourth scale on: at finer ones it is 0 for nearly every cloud."""
-    return b >= 3
-
-
-@compiled(SUMS)
-def _spread(weight: Any, field: Any, count: int, at: Any) -> tuple[Any, Any]:
-    """The sums of w (f - f_i) and w (f - f_i)**2.
-
-    Differences from the point's own value do not cancel: the point itself, with the
-    largest weight there is, keeps the variance comparable to the mean square.
+    On the fast path one field and pair of scales is in memory at a time.
     """
-    zero = at - at
-    first = second = zero
-    for j in range(count):
-        step = field[j] - at
-        weighted = weight[j] * step
-        first += weighted
-        second += weighted * step
-    return first, second
+    unit = cloud.unit_scales(scales)
+    if dense:
+        pool_deviation(_dense(cloud, unit, mass, fields, request.dtype), unit.shape[1], out)
+        return
+    scratch = np.empty(cloud.order.size)
+    place = 0
+    for b, deviation in deviations_to_tolerance(cloud, unit[0], mass, fields, request):
+        mean, _, p10, _, p90 = pool(deviation, scratch)
+        kept = (mean, p10, p90) if has_p10(b) else (mean, p90)
+        out[place : place + len(kept)] = kept
+        place += len(kept)
 
 
-@compiled()
-def neighbourhood_spread(
-    sources: Any, boxes: Any, unit_scales: Any, weights: Any, fields: Any, digits: float, like: Any
-) -> Any:
-    """Spread (F, pairs, m) of the fields (F, T, m) around each point, for every pair of scales.
+def deviation_at_points(points: Array, s: Signatures, tol: float | None, dtype: str) -> Array:
+    """Deviation (m, fields x pairs of scales) of log u, d_heat and 2t lambda_k around each point of a cloud.
 
-    ``weights`` (m, T) are the sums of w. Twice the digits decide which pairs are left
-    out, because a square root follows.
+    ``s`` are the signatures of the same points.
     """
-    n, m = sources.shape
-    count, steps = fields.shape[0], fields.shape[1]
-    pairs = scale_pairs(steps)
-    out = np.zeros((count, pairs.shape[0], m))
-    # Centred, so that single precision keeps its digits for the differences.
-    centred = np.empty(fields.shape, like.dtype)
-    for f in range(count):
-        for a in range(steps):
-            middle = fields[f, a].sum() / m
-            for i in range(m):
-                centred[f, a, i] = fields[f, a, i] - middle
-    tile = np.empty((n + 3, TILE + 24), like.dtype)
-    rates = np.empty(steps, like.dtype)
-    gaps = np.empty(boxes.shape[2])
-    begins = np.empty(boxes.shape[2], np.int64)
-    ends = np.empty(boxes.shape[2], np.int64)
-    sums = np.empty((count, pairs.shape[0], 2))
-    for b in range(steps):
-        rates[b] = -LOG2_E / (4.0 * unit_scales[0, b])
-    for i in range(m):
-        target = sources[:, i].copy()
-        gaps_to_blocks(target, boxes, gaps)
-        sums[:] = 0.0
-        for b in range(1, steps):
-            cut = 4.0 * unit_scales[0, b] * (2.0 * digits + np.log(m))
-            runs = find_runs(gaps, cut, m, begins, ends)
-            for r in range(runs):
-                for start in range(begins[r], ends[r], TILE):
-                    filled = min(TILE, ends[r] - start)
-                    fill(tile, 0, sources, start, filled, target)
-                    heat(tile[n], tile[n + 1], filled, rates[b])
-                    for p in range(pairs.shape[0]):
-                        if pairs[p, 1] != b:
-                            continue
-                        a = pairs[p, 0]
-                        for f in range(count):
-                            field = centred[f, a]
-                            part = _spread(tile[n + 1], field[start : start + filled], filled, field[i])
-                            sums[f, p, 0] += part[0]
-                            sums[f, p, 1] += part[1]
-        for p in range(pairs.shape[0]):
-            mass = 1.0 / weights[i, pairs[p, 1]]
-            for f in range(count):
-                mean = sums[f, p, 0] * mass
-                out[f, p, i] = np.sqrt(max(0.0, sums[f, p, 1] * mass - mean * mean))
+    assert s.spectrum is not None
+    assert s.plan is not None
+    cloud = ArrangedCloud.of(points)
+    m, n = points.shape
+    fields = np.stack([np.log(s.density).T, s.dimension.T, *s.spectrum.transpose(2, 1, 0)])
+    fields = np.ascontiguousarray(fields[:, :, cloud.order])
+    mass = (s.density * (4.0 * np.pi * s.scales) ** (n / 2))[cloud.order]
+    unit = cloud.unit_scales(s.scales[None, :])
+    precision = check_dtype(dtype)
+    if s.plan.tol is None:  # dense
+        found = _dense(cloud, unit, mass, fields, precision).reshape(-1, m)
+    else:
+        request = Request(tol=check_tol(tol, precision), dtype=precision)
+        found = np.stack([f for _, f in deviations_to_tolerance(cloud, unit[0], mass, fields, request)])
+    out = np.empty((m, len(found)))
+    out[cloud.order] = found.T
     return out
 
 
-@compiled()
-def pool_spread(spread: Any, n_scales: int, out: Any) -> None:
-    """Mean, 10th percentile (where `has_p10`) and 90th percentile over the points, pair by pair."""
-    pairs = scale_pairs(n_scales)
-    scratch = np.empty(spread.shape[2])
-    place = 0
-    for f in range(spread.shape[0]):
-        for p in range(spread.shape[1]):
-            mean, _, p10, _, p90 = pool(spread[f, p], scratch)
-            out[place] = mean
-            place += 1
-            if has_p10(pairs[p, 1]):
-                out[place] = p10
-                place += 1
-            out[place] = p90
-            place += 1
+def _dense(cloud: ArrangedCloud, unit: Array, mass: Array, fields: Array, dtype: np.dtype) -> Array:
+    return neighbourhood_deviation(
+        cloud.points, cloud.boxes, unit, mass, fields, DIGITS[dtype], np.empty(0, dtype)
+    )

@@ -11,8 +11,8 @@ from .._base.check import Array, check_choice, check_count, check_dtype, check_r
 from .._signatures.channels import block_columns, block_values, blocks_with_spectrum, learned_blocks
 from .._signatures.signatures import Signatures, signatures
 from .layout import PAPER_BLOCKS, layout
-from .neighbourhood import scale_pairs
-from .point_spread import spread_at_points
+from .neighbourhood import deviation_at_points
+from .neighbourhood_kernels import scale_pairs
 
 # Which blocks describe the whole cloud and which each point, in their order.
 WHOLE_BLOCKS = ("global", "log_global", "hds")
@@ -151,7 +151,7 @@ def features_of(points: Array, recipe: PointRecipe) -> tuple[Array, Array]:
             channels.append(block_values(block, s))
     parts = [np.concatenate(channels, axis=2).reshape(len(points), -1)] if channels else []
     if "neighbourhood" in recipe.blocks:
-        parts.append(spread_at_points(points, s, recipe.tol, recipe.dtype))
+        parts.append(deviation_at_points(points, s, recipe.tol, recipe.dtype))
     whole = [_whole_block(s, block) for block in recipe.whole_blocks]
     return np.concatenate(parts, axis=1), np.concatenate(whole) if whole else np.empty(0)
 

@@ -15,7 +15,7 @@ from .._base.compile import compiled
 from .._base.exp2 import LOG2_E
 from .._cloud.arrange import BLOCK
 from .._cloud.box_tree import DEPTH
-from .._sums.dense_kernels import FIRST, WEIGHT, column_count
+from .._sums.columns import FIRST, WEIGHT, column_count
 from .._sums.pair_kernels import TILE
 from .sums import SEARCHES, read_sums, sum_runs
 

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 from .._base.check import Array, as_points, check_choice, check_tol, thread_count
 from .._base.summary import Summarised, Summary
 from .._base.threads import pieces, run_pieces
-from .._cloud.arrange import BLOCK, arrange, origin_and_exponent
-from .._signatures.evaluate import surely_dense
-from .._sums.dense import DIGITS
+from .._cloud.arrange import BLOCK
+from .._cloud.cloud import ArrangedCloud
+from .._sums.choose import field_uses_fast
+from .._sums.columns import DIGITS
 from .summary import summary_of_field
 from .sums import field_columns, field_sums
-from .to_tolerance import MANY, FastField, dimension_of
+from .to_tolerance import FastField, dimension_of
 
 if TYPE_CHECKING:
     from .heat_body import HeatBody
@@ -50,7 +51,8 @@ class HeatField(Summarised):
         `log_value` to tol absolute, `dimension` to 4 tol relative to 1 + d, 2t `log_hessian` to 16 tol
         absolute; gradient and Hessian to 4 tol u sqrt((1 + d) / 2t) and 16 tol u (1 + d) / 2t. Default 1e-8.
     n_jobs : int
-        Threads over the places; -1 for all cores. The result is the same to the bit, but for transforms.
+        Threads over the places; -1 for all cores. The result has the same bits for any number of
+        them, except where a transform needs an error below 1e-9 of its largest sum and is left to finufft.
 
     Attributes
     ----------
@@ -91,21 +93,20 @@ class HeatField(Summarised):
         self.weights: Array = heat[heat > 0.0]
         self.points.flags.writeable = self.weights.flags.writeable = False
 
-        self._origin, _ = origin_and_exponent(self.points)
-        self._sources, self._boxes, order, self._exponent = arrange(self.points)
+        self._cloud = ArrangedCloud.of(self.points, self._n_threads)
         # Relative to the largest, so that a unit of weight changes no digit.
         self._log_unit = float(np.log(self.weights.max()))
-        self._logs = 0.5 * np.log2(self.weights[order] / self.weights.max())
+        self._logs = 0.5 * np.log2(self.weights[self._cloud.order] / self.weights.max())
         self._heaviest = np.maximum.reduceat(self._logs, np.arange(0, self._logs.size, BLOCK))
 
     @functools.cached_property
     def _fast(self) -> FastField:
-        return FastField.of(self._sources, self._boxes, self._logs, self._heaviest)
+        return FastField.of(self._cloud, self._logs, self._heaviest)
 
     def _uses_fast(self, q: int) -> bool:
         """Whether q places take the fast path."""
         m, n = self.points.shape
-        return self._method == "fast" or (not surely_dense(self._method, m, n) and float(m) * q > MANY)
+        return field_uses_fast(self._method, m, n, q)
 
     def _error(self, q: int) -> float:
         """What log_value may be off by at q places; 0 where it is exact to rounding."""
@@ -206,8 +207,9 @@ class _View:
     def __init__(self, field: HeatField, at: ArrayLike, t: ArrayLike, *, moments: bool) -> None:
         self.n = field.points.shape[1]
         self.times, self.single = _as_times(t)
-        exponent = field._exponent
-        places = np.ldexp(_as_places(at, self.n) - field._origin, -exponent)
+        cloud = field._cloud
+        exponent = cloud.exponent
+        places = np.ldexp(_as_places(at, self.n) - cloud.origin, -exponent)
         _check_reach(places, at)
         unit = np.ldexp(self.times, -2 * exponent)
         bad = ~((unit > 1e-300) & (unit < 1e300))
@@ -222,14 +224,14 @@ class _View:
         self._length = math.ldexp(1.0, exponent)
         n_threads = field._n_threads
         if field._uses_fast(q):
-            self._rows = field._fast.sums(places, unit, moments, field._tol, n_threads)
+            self._rows = field._fast.sums(cloud.arranged(places), unit, moments, field._tol, n_threads)
             return
         self._rows = np.empty((q, steps, field_columns(self.n, moments)))
 
         def work(first: int, last: int) -> None:
             field_sums(
-                field._sources,
-                field._boxes,
+                cloud.points,
+                cloud.boxes,
                 field._logs,
                 field._heaviest,
                 unit,

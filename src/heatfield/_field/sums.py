@@ -21,7 +21,8 @@ import numpy as np
 from .._base.compile import EXACT, SUMS, compiled
 from .._base.exp2 import LOG2_E, exp2
 from .._cloud.arrange import BLOCK
-from .._sums.dense_kernels import FIRST, WEIGHT, column_count, find_runs
+from .._sums.columns import FIRST, WEIGHT, column_count
+from .._sums.dense_kernels import find_runs
 from .._sums.pair_kernels import TILE, directions1, directions2, directions3, fill, radial
 
 # If the mean lies this many spreads (squared) from the reference, the covariance would
@@ -100,10 +101,10 @@ def _copy(source: Any, row: Any) -> None:
 
 
 @compiled(EXACT)
-def _heat(excess: Any, logs: Any, half: Any, count: int, rate: float, top: float) -> None:
+def _heat(excess: Any, logs: Any, root: Any, count: int, rate: float, top: float) -> None:
     """The root of each weight relative to the strongest, which rounding alone could exceed."""
     for j in range(count):
-        half[j] = exp2(min(rate * excess[j] + (logs[j] - top), 0.0))
+        root[j] = exp2(min(rate * excess[j] + (logs[j] - top), 0.0))
 
 
 @compiled(EXACT)
@@ -113,39 +114,39 @@ def _shift(row: Any, count: int, by: float) -> None:
 
 
 @compiled(SUMS)
-def _mixed(x: Any, y: Any, half: Any, count: int) -> float:
+def _mixed(x: Any, y: Any, root: Any, count: int) -> float:
     """The sum of w x y for two axes."""
     total = 0.0
     for j in range(count):
-        total += half[j] * x[j] * (half[j] * y[j])
+        total += root[j] * x[j] * (root[j] * y[j])
     return total
 
 
 @compiled()
 def _add_tile(sums: Any, tile: Any, count: int, moments: bool) -> None:
-    """Add the sums over a tile whose roots of weights are filled, in the columns of `_sums.dense_kernels`."""
+    """Add the sums over a tile whose roots of weights are filled, in the columns of `_sums.columns`."""
     n = tile.shape[0] - 4
-    half = tile[n + 1]
-    sums[WEIGHT] += radial(tile[n], half, count, 0.0)[0]
+    root = tile[n + 1]
+    sums[WEIGHT] += radial(tile[n], root, count, 0.0)[0]
     if not moments:
         return
     if n == 3:
-        in_space = directions3(tile[0], tile[1], tile[2], half, count, 0.0)
+        in_space = directions3(tile[0], tile[1], tile[2], root, count, 0.0)
         for c in range(9):
             sums[FIRST + c] += in_space[c]
     elif n == 2:
-        in_plane = directions2(tile[0], tile[1], half, count, 0.0)
+        in_plane = directions2(tile[0], tile[1], root, count, 0.0)
         for c in range(5):
             sums[FIRST + c] += in_plane[c]
     else:
         c = FIRST + n
         for k in range(n):
-            on_axis = directions1(tile[k], half, count, 0.0)
+            on_axis = directions1(tile[k], root, count, 0.0)
             sums[FIRST + k] += on_axis[0]
             sums[c] += on_axis[1]
             c += 1
             for l in range(k + 1, n):
-                sums[c] += _mixed(tile[k], tile[l], half, count)
+                sums[c] += _mixed(tile[k], tile[l], root, count)
                 c += 1
 
 

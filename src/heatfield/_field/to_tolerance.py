@@ -16,26 +16,22 @@ import numpy as np
 from .._base.check import Array
 from .._base.progress import Bar, progress_bar
 from .._base.threads import pieces, run_pieces
-from .._cloud.arrange import bounding_boxes, kd_order
 from .._cloud.box_tree import nearest_source
-from .._sums.costs import costs
-from .._sums.dense_kernels import FIRST, WEIGHT
+from .._cloud.cloud import ArrangedCloud
+from .._sums.columns import FIRST, WEIGHT, Request
 from .._sums.off_data import largest_sum, place_sums
-from .._sums.one_scale import Places, Wish
 from .by_tree import field_sums_by_tree, heaviest_in_nodes
 from .sums import field_columns
 
 # Places that one thread looks at in one go.
 _PIECE = 2048
-# Places times sources from which the fast path pays.
-MANY = 1e8
 
 
 @dataclass(frozen=True)
 class FastField:
     """The sources of a heat field as the fast path wants them."""
 
-    places: Places
+    cloud: ArrangedCloud
     logs: Array  # half the base-two logarithm of each weight, relative to the largest
     heaviest: Array  # its largest value in each node
     weights: Array | None  # relative to the largest; None where all are equal
@@ -43,48 +39,42 @@ class FastField:
     largest: dict[float, float]  # about the largest sum, by time
 
     @classmethod
-    def of(cls, sources: Array, boxes: Array, logs: Array, heaviest: Array) -> FastField:
+    def of(cls, cloud: ArrangedCloud, logs: Array, heaviest: Array) -> FastField:
         """From the arrays that `HeatField` keeps."""
-        places = Places.of(sources, boxes)
         weights = None if (logs == 0.0).all() else np.exp2(2.0 * logs)
         uneven = 1.0 if weights is None else float(weights.mean() / max(weights.min(), 1e-300))
-        return cls(places, logs, heaviest_in_nodes(heaviest, *places.tree[1:]), weights, uneven, {})
+        return cls(cloud, logs, heaviest_in_nodes(heaviest, *cloud.tree[1:]), weights, uneven, {})
 
-    def sums(self, places: Array, times: Array, moments: bool, tol: float, n_threads: int) -> Array:
-        """The rows of `field_sums` (q, T, columns) at places (q, n), all in normalised units."""
-        q, n = places.shape
+    def sums(self, targets: ArrangedCloud, times: Array, moments: bool, tol: float, n_threads: int) -> Array:
+        """The rows of `field_sums` (q, T, columns) in the caller's order; times in normalised units."""
+        n, q = targets.points.shape
         out = np.empty((q, times.size, field_columns(n, moments)))
         if q == 0:
             return out
-        order = kd_order(places)
-        points = np.ascontiguousarray(places[order].T)
-        targets = Places.of(points, bounding_boxes(points))
-        offsets = self._offsets(points, n_threads)
-        wish = Wish(
-            tol, moments, False, False, np.dtype(np.float64), n_threads, costs(measure=q * len(order) > MANY)
-        )
+        offsets = self._offsets(targets.points, n_threads)
+        request = Request(tol=tol, directions=moments, n_threads=n_threads).priced(q)
         with progress_bar(total=q * times.size, unit="places", unit_scale=True) as bar:
             for a, t in enumerate(times):
-                out[order, a] = self._rows(targets, offsets, float(t), wish, bar)
+                out[targets.order, a] = self._rows(targets, offsets, float(t), request, bar)
         return out
 
-    def _rows(self, targets: Places, offsets: Array, t: float, wish: Wish, bar: Bar) -> Array:
+    def _rows(self, targets: ArrangedCloud, offsets: Array, t: float, request: Request, bar: Bar) -> Array:
         """The rows at one time, in the order of the targets."""
         n, q = targets.points.shape
-        moments = wish.spectrum
+        moments = request.directions
         out = np.empty((q, field_columns(n, moments)))
 
         def largest() -> float:
             if t not in self.largest:
-                self.largest[t] = largest_sum(self.places, t, wish, self.weights)
+                self.largest[t] = largest_sum(self.cloud, t, request, self.weights)
             return self.largest[t]
 
         sums, good, _ = place_sums(
-            targets, self.places, t, wish, offsets, largest,
+            targets, self.cloud, t, request, offsets, largest,
             moments=moments, weights=self.weights, uneven=self.uneven, advance=bar.update,
         )  # fmt: skip
         out[good] = _read(sums[good], n, moments)
-        out[~good] = self._far(np.ascontiguousarray(targets.points[:, ~good].T), t, wish, bar)
+        out[~good] = self._far(np.ascontiguousarray(targets.points[:, ~good].T), t, request, bar)
         return out
 
     def _offsets(self, targets: Array, n_threads: int) -> Array:
@@ -93,25 +83,25 @@ class FastField:
 
         def work(first: int, last: int) -> None:
             some = np.ascontiguousarray(targets[:, first:last])
-            out[first:last] = nearest_source(some, self.places.points, *self.places.tree)
+            out[first:last] = nearest_source(some, self.cloud.points, *self.cloud.tree)
 
         run_pieces(work, pieces(out.size, _PIECE), n_threads)
         return out
 
-    def _far(self, places: Array, t: float, wish: Wish, bar: Bar) -> Array:
+    def _far(self, places: Array, t: float, request: Request, bar: Bar) -> Array:
         """Far places, each with the strongest source as its reference."""
-        moments = wish.spectrum
+        moments = request.directions
         out = np.empty((places.shape[0], field_columns(places.shape[1], moments)))
-        digits = math.log(1.0 / wish.tol) + 2.0
+        digits = math.log(1.0 / request.tol) + 2.0
 
         def work(first: int, last: int) -> None:
             field_sums_by_tree(
-                self.places.points, self.logs, *self.places.tree, self.heaviest, t,
+                self.cloud.points, self.logs, *self.cloud.tree, self.heaviest, t,
                 places, first, last, digits, moments, out,
             )  # fmt: skip
             bar.update(last - first)
 
-        run_pieces(work, pieces(places.shape[0], _PIECE // 16), wish.n_threads)
+        run_pieces(work, pieces(places.shape[0], _PIECE // 16), request.n_threads)
         return out
 
 

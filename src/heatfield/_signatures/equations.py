@@ -1,7 +1,7 @@
 """The paper's equations, in its order: from sums over pairs to geometry.
 
 ``sums`` (m, T, columns) is the table that the moments pass left for each point x_i and
-time t (see `_sums.dense_kernels`): W = sum w, the sums of w D**2, w D**4, w r and w r r' with the
+time t (see `_sums.columns`): W = sum w, the sums of w D**2, w D**4, w r and w r r' with the
 weight w = exp(-D**2 / 4t), and those of g = exp(-D**2 / 8t).
 ``scales`` is (1, T), or (m, T) where every point has times of its own; ``unit_scales`` is
 the same in the unit of length in which the sums were taken.
@@ -15,7 +15,7 @@ import numpy as np
 
 from .._base.check import Array
 from .._base.compile import compiled
-from .._sums.dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
+from .._sums.columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 from .eigenvalues import eigenvalues
 
 # --- global signatures -------------------------------------------------------------
@@ -23,12 +23,12 @@ from .eigenvalues import eigenvalues
 
 def energy(sums: Array, scales: Array, n: int) -> Array:
     """E2(t) = (8 pi t)**(-n/2) sum_ij exp(-D**2 / 8t)."""
-    return (8.0 * np.pi * scales[0]) ** (-n / 2) * sums[:, :, HALF_WEIGHT].sum(axis=0)
+    return (8.0 * np.pi * scales[0]) ** (-n / 2) * sums[:, :, ROOT_WEIGHT].sum(axis=0)
 
 
 def response(sums: Array, unit_scales: Array, n: int) -> Array:
     """C2(t) = -t d/dt log E2 = n/2 - sum_ij (D**2 / 8t) g / sum_ij g."""
-    mean_square = sums[:, :, HALF_SQUARE].sum(axis=0) / sums[:, :, HALF_WEIGHT].sum(axis=0)
+    mean_square = sums[:, :, ROOT_SQUARE].sum(axis=0) / sums[:, :, ROOT_WEIGHT].sum(axis=0)
     return n / 2 - mean_square / (8.0 * unit_scales[0])
 
 

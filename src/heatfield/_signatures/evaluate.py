@@ -1,170 +1,148 @@
-"""Local and global outputs scale by scale, so that only one scale's table of sums is ever in memory."""
+"""The one door: `evaluate` gives local and global outputs, by the dense or the fast path.
+
+The fast path goes scale by scale, so that only one scale's table of sums is ever in memory.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from .._base.check import Array
 from .._base.progress import progress_bar
 from .._base.threads import pieces, run_pieces
-from .._cloud.arrange import bounding_boxes, kd_order, origin_and_exponent
-from .._cloud.box_tree import nearest_source
-from .._sums.costs import Costs, costs
-from .._sums.dense import Cloud
-from .._sums.off_data import largest_sum, place_sums, some_places
-from .._sums.one_scale import Places, Wish, dense_seconds, fast_seconds, scale_sums
+from .._cloud.cloud import ArrangedCloud
+from .._sums.choose import surely_dense, use_dense
+from .._sums.columns import WEIGHT, Request
+from .._sums.dense import pair_sums
+from .._sums.off_data import largest_sum, place_sums
+from .._sums.one_scale import scale_sums
 from .._sums.own_times import adaptive_sums
-from .._sums.pricing import Plan, ScalePlan
+from .._sums.plan import Plan, ScalePlan
+from .._sums.targets import Targets
 from . import equations
 
-# Up to this many points nothing is planned: the dense path, exact to rounding, is as fast or faster
-# (benchmarks/crossing.py: even with the fast one at 2,500 to 5,300 points).
-_SMALL = 3_600
-# Above it the dense path is not even priced.
-_LARGE = 200_000
 # Targets read off at a time: their sums and outputs stay in the cache.
 _PIECE = 8_192
-# From here on a measurement of this machine's costs is worth half a second.
-_MEASURE = 50_000
 
 
 @dataclass
 class Outputs:
-    """What the sums of all scales say; local outputs in the caller's order."""
+    """What the sums of all scales say; local outputs in the kd order of the targets."""
 
     density: Array
     dimension: Array
     transition: Array | None  # only in closed form
     spectrum: Array | None
+    gradient: Array | None  # sqrt(2t) |grad log u|, where it was asked for
     energy: Array
     response: Array
     plan: Plan
-    gradient: Array | None = None  # sqrt(2t) |grad log u|, where it was asked for
+    mass: Array | None = None  # (q, T) the sums of w as they are, on the dense path
+
+    def in_order(self, rows: np.ndarray, n_threads: int) -> Outputs:
+        """The local outputs with each target in its row of the caller's array."""
+        local = ("density", "dimension", "transition", "spectrum", "gradient")
+        moved: dict[str, Any] = {name: _in_order(getattr(self, name), rows, n_threads) for name in local}
+        return replace(self, mass=None, **moved)
 
 
-@dataclass(frozen=True)
-class Targets:
-    """Where to evaluate: some places in kd order, and the row of the answer for each."""
+def evaluate(cloud: ArrangedCloud, targets: Targets | None, times: Array, request: Request) -> Outputs:
+    """All outputs at the targets, None for every point; the only place where dense or fast is chosen.
 
-    places: Places
-    rows: np.ndarray  # row of the answer that each place fills
-    offsets: Array  # squared distance to the nearest source; empty where the places are sources
-    all: bool
-
-    @classmethod
-    def every(cls, cloud: Cloud) -> Targets:
-        """All points of the cloud."""
-        return cls(Places.of(cloud.sources, cloud.boxes), cloud.order, np.empty(0), True)
-
-    @classmethod
-    def at_indices(cls, cloud: Cloud, indices: np.ndarray) -> Targets:
-        """Points of the cloud, by their index."""
-        column = np.empty(cloud.order.size, np.int64)
-        column[cloud.order] = np.arange(cloud.order.size)
-        rows = np.argsort(column[indices], kind="stable")
-        points = np.ascontiguousarray(cloud.sources[:, column[indices[rows]]])
-        return cls(Places.of(points, bounding_boxes(points)), rows, np.empty(0), False)
-
-    @classmethod
-    def at_places(cls, cloud: Cloud, points: Array, at: Array) -> Targets:
-        """Anywhere in space, in the coordinates of ``points``, the caller's cloud."""
-        origin, _ = origin_and_exponent(points)
-        rows = kd_order(at)
-        places = np.ascontiguousarray(((at[rows] - origin) * math.ldexp(1.0, -cloud.exponent)).T)
-        found = Places.of(places, bounding_boxes(places))
-        sources = Places.of(cloud.sources, cloud.boxes)
-        return cls(found, rows, nearest_source(places, sources.points, *sources.tree), False)
-
-
-def surely_dense(method: str, m: int, n: int) -> bool:
-    """Whether m points in n dimensions go the dense path without any pricing."""
-    return method == "dense" or (method == "auto" and (m <= _SMALL or n > 3))
-
-
-def use_dense(method: str, cloud: Cloud, unit: Array, wish: Wish) -> bool:
-    """Whether the dense path is asked for, or is the cheaper one."""
-    n, m = cloud.sources.shape
-    if method == "fast" or surely_dense(method, m, n):
-        return method != "fast"
-    if m > _LARGE:
-        return False
-    places = Places.of(cloud.sources, cloud.boxes)
-    return dense_seconds(places, unit, wish) <= fast_seconds(places, unit, wish)
-
-
-def wish_for(
-    m: int, tol: float, spectrum: bool, fourth: bool, half: bool, dtype: np.dtype, n_threads: int,
-    *, priced: bool = True,
-) -> Wish:  # fmt: skip
-    """The task with this machine's costs; with those of a common one where nothing is to be compared."""
-    prices = costs(measure=m > _MEASURE) if priced else Costs()
-    return Wish(tol, spectrum, fourth, half, dtype, n_threads, prices)
-
-
-def _sums_at_places(
-    targets: Targets, sources: Places, t: float, wish: Wish, advance: Callable[[int], object]
-) -> tuple[Array, ScalePlan]:
-    """Sums anywhere in space; places too far for the tolerance of a transform by neighbours alone."""
-    table, good, report = place_sums(
-        targets.places, sources, t, wish, targets.offsets,
-        lambda: largest_sum(sources, t, wish), advance=advance,
-    )  # fmt: skip
-    rest = np.flatnonzero(~good)
-    if rest.size:
-        # All sums to the wide radius in full precision, and no transform at any price.
-        m = sources.points.shape[1]
-        direct = replace(wish, tol=wish.tol / m, costs=replace(wish.costs, call=math.inf))
-        table[rest], _ = scale_sums(
-            some_places(targets.places, rest), sources, np.array([t]), direct,
-            offsets=targets.offsets[rest], advance=advance,
-        )  # fmt: skip
-        report.points_checked = rest.size
-    return table, report
-
-
-def fast_outputs(
-    cloud: Cloud, targets: Targets, times: Array, unit: Array, wish: Wish, *, gradient: bool = False
-) -> Outputs:
-    """Everything at the targets. ``times`` and ``unit`` are (1, T), or (q, T) in the targets' kd order.
-
-    ``gradient`` needs ``wish.spectrum``: both are read from the sums of w r.
+    ``times`` is (1, T), or (q, T) with a time of its own for each target, in the caller's order.
     """
-    n = cloud.sources.shape[0]
-    q, steps = targets.rows.size, unit.shape[1]
-    sources = targets.places if targets.all else Places.of(cloud.sources, cloud.boxes)
+    n, m = cloud.points.shape
+    where = Targets.every(cloud) if targets is None else targets
+    own = times[where.places.order] if times.shape[0] > 1 else times
+    unit = np.ldexp(own, -2 * cloud.exponent)
+    dense = targets is None and surely_dense(request.method, m, n)
+    if not dense:
+        request = request.priced(m)
+        dense = targets is None and use_dense(cloud, unit, request)
+    if dense:
+        return _dense_outputs(cloud, own, unit, request)
+    return _fast_outputs(cloud, where, own, unit, request)
+
+
+def _dense_outputs(cloud: ArrangedCloud, times: Array, unit: Array, request: Request) -> Outputs:
+    """All outputs from one table of exact sums."""
+    n = cloud.points.shape[0]
+    sums = pair_sums(cloud, unit, request)
+    d = equations.dimension(sums, unit)
+    nothing = np.full(times.shape[1], np.nan)
+    reason = "every pair that can change a digit"
+    return Outputs(
+        density=equations.density(sums, times, n),
+        dimension=d,
+        transition=equations.transition_exact(sums, unit, d) if request.fourth_moment else None,
+        spectrum=equations.spectrum(sums, unit, n) if request.directions else None,
+        gradient=equations.gradient_length(sums, unit, n) if request.gradient else None,
+        energy=equations.energy(sums, times, n) if request.energy else nothing,
+        response=equations.response(sums, unit, n) if request.energy else nothing,
+        plan=Plan(None, [ScalePlan(t, "dense", reason=reason) for t in np.median(times, axis=0).tolist()]),
+        mass=sums[:, :, WEIGHT],
+    )
+
+
+def _fast_outputs(
+    cloud: ArrangedCloud, targets: Targets, times: Array, unit: Array, request: Request
+) -> Outputs:
+    """All outputs to a tolerance. ``times`` and ``unit`` are (1, T), or (q, T) in the targets' kd order."""
+    n = cloud.points.shape[0]
+    q, steps = targets.places.order.size, unit.shape[1]
     out = Outputs(
-        np.empty((q, steps)),
-        np.empty((q, steps)),
-        np.empty((q, steps)) if wish.fourth else None,
-        np.empty((q, steps, n)) if wish.spectrum else None,
-        np.full(steps, np.nan),
-        np.full(steps, np.nan),
-        Plan(wish.tol),
-        np.empty((q, steps)) if gradient else None,
+        density=np.empty((q, steps)),
+        dimension=np.empty((q, steps)),
+        transition=np.empty((q, steps)) if request.fourth_moment else None,
+        spectrum=np.empty((q, steps, n)) if request.directions else None,
+        gradient=np.empty((q, steps)) if request.gradient else None,
+        energy=np.full(steps, np.nan),
+        response=np.full(steps, np.nan),
+        plan=Plan(request.tol),
     )
     with progress_bar(total=q * steps, unit="sums", unit_scale=True) as bar:
         for a in range(steps):
             t, one_time = np.ascontiguousarray(unit[:, a]), times[:, a : a + 1]
             if t.size > 1:
-                table, report = adaptive_sums(targets.places, sources, t, wish, advance=bar.update)
+                table, report = adaptive_sums(targets.places, cloud, t, request, advance=bar.update)
             elif targets.offsets.size:
-                table, report = _sums_at_places(targets, sources, float(t[0]), wish, bar.update)
+                table, report = _sums_at_places(targets, cloud, float(t[0]), request, bar.update)
             else:
-                table, report = scale_sums(targets.places, sources, t, wish, advance=bar.update)
+                table, report = scale_sums(targets.places, cloud, t, request, advance=bar.update)
             report.t = float(np.median(one_time))
             out.plan.scales.append(report)
-            _read_off(table, t, times[:, a], a, n, out, wish.n_threads)
-            if wish.half:
+            _read_off(table, t, times[:, a], a, n, out, request.n_threads)
+            if request.energy:
                 sums = table[:, None, :]
                 out.energy[a] = equations.energy(sums, one_time, n)[0]
                 out.response[a] = equations.response(sums, t[:, None], n)[0]
-    for name in ("density", "dimension", "transition", "spectrum", "gradient"):
-        setattr(out, name, _in_callers_order(getattr(out, name), targets.rows, wish.n_threads))
     return out
+
+
+def _sums_at_places(
+    targets: Targets, sources: ArrangedCloud, t: float, request: Request, advance: Callable[[int], object]
+) -> tuple[Array, ScalePlan]:
+    """Sums anywhere in space; places too far for the tolerance of a transform by neighbours alone."""
+    table, good, report = place_sums(
+        targets.places, sources, t, request, targets.offsets,
+        lambda: largest_sum(sources, t, request), advance=advance,
+    )  # fmt: skip
+    rest = np.flatnonzero(~good)
+    if rest.size:
+        # All sums to the energy radius in full precision, and no transform at any price.
+        m = sources.points.shape[1]
+        direct = replace(request, tol=request.tol / m, costs=replace(request.costs, call=math.inf))
+        table[rest], _ = scale_sums(
+            targets.places.take(rest), sources, np.array([t]), direct,
+            offsets=targets.offsets[rest], advance=advance,
+        )  # fmt: skip
+        report.points_checked = rest.size
+    return table, report
 
 
 def _read_off(table: Array, unit: Array, times: Array, a: int, n: int, out: Outputs, n_threads: int) -> None:
@@ -189,7 +167,7 @@ def _read_off(table: Array, unit: Array, times: Array, a: int, n: int, out: Outp
     run_pieces(work, pieces(len(table), _PIECE), n_threads)
 
 
-def _in_callers_order(table: Array | None, rows: np.ndarray, n_threads: int) -> Array | None:
+def _in_order(table: Array | None, rows: np.ndarray, n_threads: int) -> Array | None:
     """Whole rows move once, at the end: writing each number to its place takes five times as long."""
     if table is None:
         return None

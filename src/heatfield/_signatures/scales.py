@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from .._base.check import Array, HeatFieldWarning, as_points, check_count, check_range
-from .._sums.dense import Cloud
+from .._cloud.cloud import ArrangedCloud
 
 
 def geometric(low: float, high: float, n_scales: int) -> Array:
@@ -48,14 +48,16 @@ def scale_schedule(
     """
     checked = as_points(points)
     count = check_count(n_scales, "n_scales", 2)
-    return schedule_of(Cloud.of(checked), count, *check_range(c_min, c_max))
+    return schedule_of(ArrangedCloud.of(checked), count, *check_range(c_min, c_max))
 
 
-def schedule_of(cloud: Cloud, n_scales: int, c_min: float, c_max: float, name: str = "points") -> Array:
+def schedule_of(
+    cloud: ArrangedCloud, n_scales: int, c_min: float, c_max: float, name: str = "points"
+) -> Array:
     """`scale_schedule` of a cloud already arranged."""
     spacing = cloud.spacing
     if not spacing > 0.0:
-        m = cloud.sources.shape[1]
+        m = cloud.points.shape[1]
         warnings.warn(
             f"{name} has {min(m, 1)} distinct point{'s' if m == 0 else ''} of {m}: "
             "a scale schedule needs two, so its scales and all that follows from them are NaN",

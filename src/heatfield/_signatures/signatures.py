@@ -20,12 +20,13 @@ from .._base.check import (
     thread_count,
 )
 from .._base.summary import Summarised, Summary
-from .._sums.dense import Cloud, pair_sums
-from .._sums.one_scale import Wish
-from .._sums.pricing import Plan, ScalePlan
+from .._cloud.cloud import ArrangedCloud
+from .._sums.columns import Request
+from .._sums.plan import Plan
+from .._sums.targets import Targets
 from . import equations
 from .channels import point_table
-from .evaluate import Outputs, Targets, fast_outputs, surely_dense, use_dense, wish_for
+from .evaluate import evaluate
 from .local_type import LOCAL_TYPES, local_type_codes
 from .scales import schedule_of
 from .summary import summary_of, summary_of_hds
@@ -166,7 +167,9 @@ def signatures(
     dtype : "float64" or "float32"
         Precision of the sums over pairs, where the time goes. Results are float64.
     n_jobs : int
-        Threads over the points; -1 for all cores. The result is the same to the bit.
+        Threads over the points; -1 for all cores. The result has the same bits for any number of them, except
+        where the plan took finufft (``s.plan.scales[a].finufft_transforms``): transforms in single precision
+        or to an error below 1e-9 of their largest sum.
 
     Examples
     --------
@@ -185,7 +188,7 @@ def signatures(
     n_threads = thread_count(n_jobs)
     m, n = checked.shape
     centers, sigma = check_hds(hds_centers, hds_sigma, n)
-    cloud = Cloud.of(checked, n_threads)
+    cloud = ArrangedCloud.of(checked, n_threads)
     if scales is None:
         count = check_count(n_scales, "n_scales", 2)
         times = schedule_of(cloud, count, *check_range(c_min, c_max))[None, :]
@@ -203,25 +206,24 @@ def signatures(
         rows = m if where is None else where.shape[0]
         return _undefined(rows, n, shown, with_spectrum, centers, sigma)
 
-    common = not own  # E2 belongs to one time for all points
-    exact = transition == "exact"
-    wish = wish_for(
-        m, tolerance, with_spectrum, exact, common and where is None, precision, n_threads,
-        priced=where is not None or not surely_dense(method, m, n),
-    )  # fmt: skip
-    unit = cloud.unit_scales(times)
-    if where is None and use_dense(method, cloud, unit, wish):
-        out = _dense_outputs(cloud, times, unit, wish)
-    else:
-        if where is not None and method == "dense":
-            raise ValueError("targets needs method='fast' or 'auto', got method='dense'")
-        out, times = _fast_outputs(cloud, checked, where, times, wish)
+    request = Request(
+        tol=tolerance,
+        directions=with_spectrum,
+        fourth_moment=transition == "exact",
+        energy=where is None and not own,  # E2 belongs to all points and one time for them
+        method=method,
+        dtype=precision,
+        n_threads=n_threads,
+    )
+    chosen, times = _chosen_targets(cloud, where, times, method)
+    out = evaluate(cloud, chosen, times, request)
+    out = out.in_order((cloud if chosen is None else chosen.places).order, n_threads)
     u, d = out.density, out.dimension
     tau = out.transition if out.transition is not None else equations.transition_by_difference(d, times)
     dirichlet = equations.roughness(out.energy, out.response, times)
     hds = HeatDimensionSpectrum(*equations.heat_dimension_spectrum(u, d, centers, sigma), centers, sigma)
     return Signatures(
-        scales=times[0] if common else times,
+        scales=times if own else times[0],
         density=u,
         dimension=d,
         transition=tau,
@@ -235,49 +237,19 @@ def signatures(
     )
 
 
-def _dense_outputs(cloud: Cloud, times: Array, unit: Array, wish: Wish) -> Outputs:
-    """All outputs from one table of exact sums."""
-    n = cloud.sources.shape[0]
-    sums = pair_sums(
-        cloud, unit, spectrum=wish.spectrum, fourth=wish.fourth, dtype=wish.dtype, n_threads=wish.n_threads
-    )
-    # Back to the caller's order: the equations below are plain maps and sums over points.
-    back = np.argsort(cloud.order)
-    sums = sums[back]
-    unit = unit[back] if unit.shape[0] > 1 else unit
-    u = equations.density(sums, times, n)
-    d = equations.dimension(sums, unit)
-    nothing = np.full(times.shape[1], np.nan)
-    reason = "every pair that can change a digit"
-    return Outputs(
-        density=u,
-        dimension=d,
-        transition=equations.transition_exact(sums, unit, d) if wish.fourth else None,
-        spectrum=equations.spectrum(sums, unit, n) if wish.spectrum else None,
-        energy=equations.energy(sums, times, n) if wish.half else nothing,
-        response=equations.response(sums, unit, n) if wish.half else nothing,
-        plan=Plan(None, [ScalePlan(float(np.median(t)), "dense", reason=reason) for t in times.T]),
-    )
-
-
-def _fast_outputs(
-    cloud: Cloud, points: Array, where: np.ndarray | None, times: Array, wish: Wish
-) -> tuple[Outputs, Array]:
-    """All outputs at the targets, and the times that belong to them."""
+def _chosen_targets(
+    cloud: ArrangedCloud, where: np.ndarray | None, times: Array, method: str
+) -> tuple[Targets | None, Array]:
+    """The targets that were asked for, and the times that belong to them."""
     if where is None:
-        targets = Targets.every(cloud)
-    elif where.ndim == 1:
-        targets = Targets.at_indices(cloud, where)
-        times = times[where] if times.shape[0] > 1 else times
-    else:
-        if times.shape[0] > 1:
-            raise ValueError(
-                "scales of shape (m, T) belong to points, not to places; give targets as indices"
-            )
-        targets = Targets.at_places(cloud, points, where)
-    own = times[targets.rows] if times.shape[0] > 1 else times
-    unit = np.ldexp(own, -2 * cloud.exponent)
-    return fast_outputs(cloud, targets, own, unit, wish), times
+        return None, times
+    if method == "dense":
+        raise ValueError("targets needs method='fast' or 'auto', got method='dense'")
+    if where.ndim == 1:
+        return Targets.at_indices(cloud, where), times[where] if times.shape[0] > 1 else times
+    if times.shape[0] > 1:
+        raise ValueError("scales of shape (m, T) belong to points, not to places; give targets as indices")
+    return Targets.at_places(cloud, where), times
 
 
 def check_hds(centers: ArrayLike | None, sigma: float, n: int) -> tuple[Array, float]:

@@ -9,48 +9,40 @@ import numpy as np
 from .._base.compile import compiled
 from .._base.exp2 import LOG2_E
 from .._cloud.arrange import BLOCK
+from .columns import FIRST, FOURTH
 from .pair_kernels import TILE, directions1, directions2, directions3, fill, fourth, heat, radial
 
-# Columns of the table of sums, for each point and scale.
-WEIGHT, SQUARE, HALF_WEIGHT, HALF_SQUARE, FOURTH, FIRST = 0, 1, 2, 3, 4, 5
-
 
 @compiled()
-def column_count(n: int, spectrum: bool) -> int:
-    """How many sums are kept: the radial ones, then w r and the upper triangle of w r r'."""
-    return FIRST + n + n * (n + 1) // 2 if spectrum else FIRST
-
-
-@compiled()
-def _add_tile(sums: Any, tile: Any, count: int, rate: Any, spectrum: bool, with_fourth: bool) -> None:
+def _add_tile(sums: Any, tile: Any, count: int, rate: Any, directions: bool, fourth_moment: bool) -> None:
     """Add one filled tile to the sums of one point at one scale."""
     n = tile.shape[0] - 3
     heat(tile[n], tile[n + 1], count, rate)
-    add_sums(sums, tile, count, rate - rate, spectrum, with_fourth)
+    add_sums(sums, tile, count, rate - rate, directions, fourth_moment)
 
 
 @compiled()
-def add_sums(sums: Any, tile: Any, count: int, zero: Any, spectrum: bool, with_fourth: bool) -> None:
+def add_sums(sums: Any, tile: Any, count: int, zero: Any, directions: bool, fourth_moment: bool) -> None:
     """Add one tile whose heat is known."""
     n = tile.shape[0] - 3
-    square, half = tile[n], tile[n + 1]
-    by_distance = radial(square, half, count, zero)
+    square, root = tile[n], tile[n + 1]
+    by_distance = radial(square, root, count, zero)
     for c in range(4):
         sums[c] += by_distance[c]
-    if with_fourth:
-        sums[FOURTH] += fourth(square, half, count, zero)
-    if not spectrum:
+    if fourth_moment:
+        sums[FOURTH] += fourth(square, root, count, zero)
+    if not directions:
         return
     if n == 3:
-        in_space = directions3(tile[0], tile[1], tile[2], half, count, zero)
+        in_space = directions3(tile[0], tile[1], tile[2], root, count, zero)
         for c in range(9):
             sums[FIRST + c] += in_space[c]
     elif n == 2:
-        in_plane = directions2(tile[0], tile[1], half, count, zero)
+        in_plane = directions2(tile[0], tile[1], root, count, zero)
         for c in range(5):
             sums[FIRST + c] += in_plane[c]
     else:
-        on_line = directions1(tile[0], half, count, zero)
+        on_line = directions1(tile[0], root, count, zero)
         for c in range(2):
             sums[FIRST + c] += on_line[c]
 
@@ -113,8 +105,8 @@ def dense_sums(
     first: int,
     last: int,
     digits: float,
-    spectrum: bool,
-    with_fourth: bool,
+    directions: bool,
+    fourth_moment: bool,
     like: Any,
     sums: Any,
 ) -> None:
@@ -161,6 +153,6 @@ def dense_sums(
                     if filled < TILE and not (r == runs - 1 and at == ends[r]):
                         continue
                     for a in range(fine, coarse + 1):
-                        _add_tile(sums[i, a], tile, filled, rates[a], spectrum, with_fourth)
+                        _add_tile(sums[i, a], tile, filled, rates[a], directions, fourth_moment)
                     filled = 0
             coarse = fine - 1

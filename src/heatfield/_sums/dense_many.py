@@ -11,7 +11,7 @@ import numpy as np
 
 from .._base.check import Array
 from .._base.exp2 import LOG2_E
-from .dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
+from .columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 from .pair_kernels import heat
 
 # Numbers in one block of differences: 32 MB in double precision.
@@ -23,8 +23,9 @@ def dense_sums_many(
     scales: Array,
     first: int,
     last: int,
-    spectrum: bool,
-    with_fourth: bool,
+    *,
+    directions: bool,
+    fourth_moment: bool,
     dtype: np.dtype,
     sums: Array,
 ) -> None:
@@ -36,20 +37,20 @@ def dense_sums_many(
         stop = min(last, start + rows)
         steps = (sources[None, :, :] - sources.T[start:stop, :, None]).astype(dtype)  # r: (rows, n, m)
         square = np.einsum("ikj,ikj->ij", steps, steps)
-        half = np.empty_like(square)
+        root = np.empty_like(square)
         for a in range(scales.shape[1]):
             t = scales[start:stop, a] if scales.shape[0] > 1 else np.full(stop - start, scales[0, a])
             for i in range(stop - start):
-                heat(square[i], half[i], m, dtype.type(-LOG2_E / (8.0 * t[i])))
-            weight = half * half
+                heat(square[i], root[i], m, dtype.type(-LOG2_E / (8.0 * t[i])))
+            weight = root * root
             out = sums[start:stop, a]
             out[:, WEIGHT] = weight.sum(axis=1, dtype=np.float64)
             out[:, SQUARE] = np.einsum("ij,ij->i", weight, square)
-            out[:, HALF_WEIGHT] = half.sum(axis=1, dtype=np.float64)
-            out[:, HALF_SQUARE] = np.einsum("ij,ij->i", half, square)
-            if with_fourth:
+            out[:, ROOT_WEIGHT] = root.sum(axis=1, dtype=np.float64)
+            out[:, ROOT_SQUARE] = np.einsum("ij,ij->i", root, square)
+            if fourth_moment:
                 out[:, FOURTH] = np.einsum("ij,ij,ij->i", weight, square, square)
-            if spectrum:
+            if directions:
                 out[:, FIRST : FIRST + n] = (steps @ weight[:, :, None])[:, :, 0]
-                root = steps * half[:, None, :]  # g r, whose product with itself is w r r'
-                out[:, FIRST + n :] = (root @ root.transpose(0, 2, 1))[:, upper[0], upper[1]]
+                scaled = steps * root[:, None, :]  # g r, whose product with itself is w r r'
+                out[:, FIRST + n :] = (scaled @ scaled.transpose(0, 2, 1))[:, upper[0], upper[1]]

@@ -6,7 +6,7 @@ Three zones around a target, by the weight w = exp(-D**2 / 4t) of a source.
 2. Further out w is small, and single precision is enough as long as that zone holds only a small
    share of the target's sums. That share is known afterwards: where it is too large, the
    zone is summed again in double precision.
-3. In the ring beyond ``full`` w is below the tolerance, but not yet g = sqrt(w), which the energy E2
+3. In the ring beyond ``weight_radius`` w is below the tolerance, but not yet g = sqrt(w), which the energy E2
    needs: there only the cheap radial sums are taken, w and w D**2 among them. What the directions miss is
    known too, since |sum w r r'| <= sum w D**2 over the ring: where that is too much, they are added.
 
@@ -24,7 +24,7 @@ from .._base.compile import compiled
 from .._base.exp2 import LOG2_E
 from .._cloud.arrange import BLOCK, gap_squared
 from .._cloud.box_tree import blocks_within
-from .dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
+from .columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 from .near_kernels import RUN, add_columns, add_columns_many
 
 # Above log(1 / tol): the tail of a smooth cloud weighs a few times its weight at the cut-off.
@@ -42,21 +42,21 @@ ONE_ZONE = 6.0
 CHUNK = 128
 
 
-def radii(tol: float, m: int, with_half: bool) -> tuple[float, float]:
-    """The cut-offs ``full`` and ``wide`` as squared distances in units of 4t (see above)."""
+def radii(tol: float, m: int, energy: bool) -> tuple[float, float]:
+    """The cut-offs for w and for g (see above), as squared distances in units of 4t."""
     digits = math.log(1.0 / tol)
-    wide = digits + math.log(max(m, 2)) + 2.0
-    return digits + MARGIN, max(wide, (2.0 if with_half else 1.0) * (digits + MARGIN))
+    energy_radius = digits + math.log(max(m, 2)) + 2.0
+    return digits + MARGIN, max(energy_radius, (2.0 if energy else 1.0) * (digits + MARGIN))
 
 
 @compiled()
-def double_radius(tol: float, with_half: bool) -> float:
+def double_radius(tol: float, energy: bool) -> float:
     """Squared distance, in units of 4t, from which on single precision is tried.
 
     In a smooth cloud the shares beyond it are then a quarter of what is allowed.
     """
     radius = 1.5 - np.log(0.5 * tol / SINGLE_ERROR)
-    if with_half:
+    if energy:
         radius = max(radius, 2.0 * (1.5 - np.log(0.5 * tol / TOTAL_ERROR)))
     return max(0.0, radius)
 
@@ -78,7 +78,9 @@ def _split(boxes: Any, found: Any, count: int, low: Any, high: Any, cut: float) 
 
 
 @compiled()
-def _gather(sources: Any, roots: Any, found: Any, first: int, last: int, center: Any, columns: Any) -> int:
+def _gather(
+    sources: Any, source_roots: Any, found: Any, first: int, last: int, center: Any, columns: Any
+) -> int:
     """Copy the blocks found[first:last] side by side, as seen from the centre; return how many points."""
     n, m = sources.shape
     filled = 0
@@ -93,25 +95,25 @@ def _gather(sources: Any, roots: Any, found: Any, first: int, last: int, center:
             )
             for j in range(count):
                 row[j] = source[j] - middle
-        if roots.shape[0] > 0:
+        if source_roots.shape[0] > 0:
             for j in range(count):
-                columns[-1, filled + j] = roots[start + j]
+                columns[-1, filled + j] = source_roots[start + j]
         filled += count
     return filled
 
 
 @compiled()
 def _add_zone(
-    sources: Any, roots: Any, found: Any, first: int, last: int, targets: Any, times: Any, start: int,
-    stop: int, center: Any, asked: Any, spectrum: bool, with_fourth: bool, columns: Any, half: Any,
+    sources: Any, source_roots: Any, found: Any, first: int, last: int, targets: Any, times: Any, start: int,
+    stop: int, center: Any, asked: Any, directions: bool, fourth_moment: bool, columns: Any, root: Any,
     table: Any,
 ) -> None:  # fmt: skip
     """Add the blocks found[first:last] to the rows of the targets start to stop that are asked for."""
     n = sources.shape[0]
-    weighted = roots.shape[0] > 0
+    weighted = source_roots.shape[0] > 0
     at = np.zeros(columns.shape[0] - 1, columns.dtype)
     for a in range(first, last, CHUNK):
-        count = _gather(sources, roots, found, a, min(last, a + CHUNK), center, columns)
+        count = _gather(sources, source_roots, found, a, min(last, a + CHUNK), center, columns)
         for i in range(start, stop):
             if not asked[i - start]:
                 continue
@@ -121,38 +123,39 @@ def _add_zone(
                 at[k] = targets[k, i] - center[k]
             if n <= 3:
                 add_columns(
-                    columns, count, at, n, rate, weighted, spectrum, with_fourth, half, table[i - start]
+                    columns, count, at, n, rate, weighted, directions, fourth_moment, root, table[i - start]
                 )
             else:
                 add_columns_many(
-                    columns, count, at, n, rate, weighted, spectrum, with_fourth, half, table[i - start]
+                    columns, count, at, n, rate, weighted, directions, fourth_moment, root, table[i - start]
                 )
 
 
 @compiled()
 def near_sums(
-    targets: Any, times: Any, offsets: Any, sources: Any, roots: Any, boxes: Any,
-    nodes: Any, begin: Any, size: Any, first: int, last: int, full: float, wide: float, tol: float,
-    spectrum: bool, with_fourth: bool, with_half: bool, like: Any, sums: Any,
+    targets: Any, times: Any, offsets: Any, sources: Any, source_roots: Any, boxes: Any,
+    nodes: Any, begin: Any, size: Any, first: int, last: int, weight_radius: float, energy_radius: float,
+    tol: float,
+    directions: bool, fourth_moment: bool, energy: bool, like: Any, sums: Any,
 ) -> None:  # fmt: skip
     """Fill rows first to last of ``sums`` (q, columns); ``first`` must be a multiple of the block size.
 
     ``targets`` is (n, q) in kd order; ``times`` (1,) or (q,); ``offsets`` (q,) the squared distance
-    of each target to the nearest source, or empty where the targets are sources. ``roots`` (m,)
-    are the square roots of weights, or empty. ``with_half`` says whether the sums of g matter, which
+    of each target to the nearest source, or empty where the targets are sources. ``source_roots`` (m,)
+    are the square source_roots of weights, or empty. ``energy`` says whether the sums of g matter, which
     mean nothing with weights; ``like`` is an array of the precision of the innermost zone.
     """
     n = sources.shape[0]
     axes = max(n, 3)
     columns = np.zeros((axes + 1, CHUNK * BLOCK + 24), like.dtype)
     rough = np.zeros((axes + 1, CHUNK * BLOCK + 24), np.float32)
-    half, rough_half = np.empty(RUN, like.dtype), np.empty(RUN, np.float32)
+    root, rough_root = np.empty(RUN, like.dtype), np.empty(RUN, np.float32)
     found = np.empty(boxes.shape[2], np.int64)
     low, high, center = np.empty(n), np.empty(n), np.empty(n)
     part = np.empty((BLOCK, sums.shape[1]))
     lacks = np.empty(BLOCK, np.bool_)
     every = np.ones(BLOCK, np.bool_)
-    radius = double_radius(tol, with_half)
+    radius = double_radius(tol, energy)
     for start in range(first, last, BLOCK):
         stop = min(last, start + BLOCK)
         count = stop - start
@@ -163,7 +166,10 @@ def near_sums(
             shortest = min(shortest, t)
             extra = offsets[i] if offsets.shape[0] > 0 else 0.0
             nearest = max(nearest, extra + 4.0 * t * radius)
-            inner, outer = max(inner, extra + 4.0 * t * full), max(outer, extra + 4.0 * t * wide)
+            inner, outer = (
+                max(inner, extra + 4.0 * t * weight_radius),
+                max(outer, extra + 4.0 * t * energy_radius),
+            )
         for k in range(n):
             low[k], high[k] = targets[k, start:stop].min(), targets[k, start:stop].max()
             center[k] = 0.5 * (low[k] + high[k])
@@ -177,41 +183,44 @@ def near_sums(
         row = sums[start:stop]
         row[:] = 0.0
         _add_zone(
-            sources, roots, found, 0, a, targets, times, start, stop, center, every, spectrum, with_fourth,
-            columns, half, row,
+            sources, source_roots, found, 0, a, targets, times, start, stop, center, every, directions,
+            fourth_moment,
+            columns, root, row,
         )  # fmt: skip
         if b > a:
             part[:] = 0.0
             _add_zone(
-                sources, roots, found, a, b, targets, times, start, stop, center, every, spectrum,
-                with_fourth, rough, rough_half, part,
+                sources, source_roots, found, a, b, targets, times, start, stop, center, every, directions,
+                fourth_moment, rough, rough_root, part,
             )  # fmt: skip
             again = False
             for i in range(count):
                 t = times[start + i] if times.shape[0] > 1 else times[0]
                 most = 0.5 * tol / SINGLE_ERROR * (row[i, WEIGHT] + part[i, WEIGHT])
-                most_half = 0.5 * tol / TOTAL_ERROR * (row[i, HALF_WEIGHT] + part[i, HALF_WEIGHT])
+                most_root = 0.5 * tol / TOTAL_ERROR * (row[i, ROOT_WEIGHT] + part[i, ROOT_WEIGHT])
                 lacks[i] = (
                     part[i, WEIGHT] > most
                     or part[i, SQUARE] > 4.0 * most * 2.0 * t
                     or part[i, FOURTH] > 16.0 * most * 8.0 * t * t
-                    or (with_half and part[i, HALF_SQUARE] > most_half * 8.0 * t)
-                    or (with_half and part[i, HALF_WEIGHT] > most_half)
+                    or (energy and part[i, ROOT_SQUARE] > most_root * 8.0 * t)
+                    or (energy and part[i, ROOT_WEIGHT] > most_root)
                 )
                 again |= lacks[i]
                 if lacks[i]:
                     part[i] = 0.0
             if again:
                 _add_zone(
-                    sources, roots, found, a, b, targets, times, start, stop, center, lacks, spectrum,
-                    with_fourth, columns, half, part,
+                    sources, source_roots, found, a, b, targets, times, start, stop, center, lacks,
+                    directions,
+                    fourth_moment, columns, root, part,
                 )  # fmt: skip
             row += part[:count]
         if c > b:
             part[:] = 0.0
             _add_zone(
-                sources, roots, found, b, c, targets, times, start, stop, center, every, False, with_fourth,
-                rough, rough_half, part,
+                sources, source_roots, found, b, c, targets, times, start, stop, center, every, False,
+                fourth_moment,
+                rough, rough_root, part,
             )  # fmt: skip
             row[:, :FIRST] += part[:count, :FIRST]
             again = False
@@ -219,10 +228,11 @@ def near_sums(
                 t = times[start + i] if times.shape[0] > 1 else times[0]
                 lacks[i] = part[i, SQUARE] > RING * tol * 2.0 * t * row[i, WEIGHT]
                 again |= lacks[i]
-            if spectrum and again:
+            if directions and again:
                 part[:] = 0.0
                 _add_zone(
-                    sources, roots, found, b, c, targets, times, start, stop, center, lacks, True, False,
-                    columns, half, part,
+                    sources, source_roots, found, b, c, targets, times, start, stop, center, lacks, True,
+                    False,
+                    columns, root, part,
                 )  # fmt: skip
                 row[:, FIRST:] += part[:count, FIRST:]

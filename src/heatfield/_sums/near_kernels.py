@@ -13,61 +13,61 @@ import numpy as np
 
 from .._base.compile import EXACT, SUMS, compiled
 from .._base.exp2 import exp2
-from .dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT
+from .columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 
 # Sources added up before the total moves on in double precision: what bounds the error of single sums.
 RUN = 256
 
 
 @compiled(EXACT)
-def _heat(x: Any, y: Any, z: Any, at: Any, rate: Any, half: Any) -> None:
+def _heat(x: Any, y: Any, z: Any, at: Any, rate: Any, root: Any) -> None:
     """g = 2**(rate * D**2)."""
     ax, ay, az = at[0], at[1], at[2]
-    for j in range(half.shape[0]):
+    for j in range(root.shape[0]):
         dx, dy, dz = x[j] - ax, y[j] - ay, z[j] - az
-        half[j] = exp2((dx * dx + dy * dy + dz * dz) * rate)
+        root[j] = exp2((dx * dx + dy * dy + dz * dz) * rate)
 
 
 @compiled(SUMS)
-def _radial(x: Any, y: Any, z: Any, at: Any, half: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
+def _radial(x: Any, y: Any, z: Any, at: Any, root: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
     """The sums of w, w D**2, g, g D**2."""
     ax, ay, az = at[0], at[1], at[2]
-    weight = weight_square = half_weight = half_square = zero
-    for j in range(half.shape[0]):
+    weight = weight_square = root_weight = root_square = zero
+    for j in range(root.shape[0]):
         dx, dy, dz = x[j] - ax, y[j] - ay, z[j] - az
-        g = half[j]
+        g = root[j]
         h = g * (dx * dx + dy * dy + dz * dz)
         weight += g * g
         weight_square += g * h
-        half_weight += g
-        half_square += h
-    return weight, weight_square, half_weight, half_square
+        root_weight += g
+        root_square += h
+    return weight, weight_square, root_weight, root_square
 
 
 @compiled(SUMS)
-def _fourth(x: Any, y: Any, z: Any, at: Any, half: Any, zero: Any) -> Any:
+def _fourth(x: Any, y: Any, z: Any, at: Any, root: Any, zero: Any) -> Any:
     """The sum of w D**4."""
     ax, ay, az = at[0], at[1], at[2]
     total = zero
-    for j in range(half.shape[0]):
+    for j in range(root.shape[0]):
         dx, dy, dz = x[j] - ax, y[j] - ay, z[j] - az
-        h = half[j] * (dx * dx + dy * dy + dz * dz)
+        h = root[j] * (dx * dx + dy * dy + dz * dz)
         total += h * h
     return total
 
 
 @compiled(SUMS)
-def _directions(x: Any, y: Any, z: Any, at: Any, half: Any, zero: Any) -> Any:
+def _directions(x: Any, y: Any, z: Any, at: Any, root: Any, zero: Any) -> Any:
     """The sums of g, g D**2, w, w r and w r r'; that of w D**2 is the trace of the last."""
     ax, ay, az = at[0], at[1], at[2]
-    half_weight = half_square = weight = zero
+    root_weight = root_square = weight = zero
     sx = sy = sz = zero
     xx = xy = xz = yy = yz = zz = zero
-    for j in range(half.shape[0]):
+    for j in range(root.shape[0]):
         dx, dy, dz = x[j] - ax, y[j] - ay, z[j] - az
-        g = half[j]
-        half_weight += g
-        half_square += g * (dx * dx + dy * dy + dz * dz)
+        g = root[j]
+        root_weight += g
+        root_square += g * (dx * dx + dy * dy + dz * dz)
         w = g * g
         weight += w
         wx, wy, wz = w * dx, w * dy, w * dz
@@ -80,38 +80,39 @@ def _directions(x: Any, y: Any, z: Any, at: Any, half: Any, zero: Any) -> Any:
         yy += wy * dy
         yz += wy * dz
         zz += wz * dz
-    return half_weight, half_square, weight, sx, sy, sz, xx, xy, xz, yy, yz, zz
+    return root_weight, root_square, weight, sx, sy, sz, xx, xy, xz, yy, yz, zz
 
 
 @compiled()
 def add_columns(
-    columns: Any, count: int, at: Any, n: int, rate: Any, weighted: bool, spectrum: bool, with_fourth: bool,
-    half: Any, row: Any,
+    columns: Any, count: int, at: Any, n: int, rate: Any, weighted: bool, directions: bool,
+    fourth_moment: bool,
+    root: Any, row: Any,
 ) -> None:  # fmt: skip
     """Add the first ``count`` columns, as seen from ``at``, to a row of sums; up to three dimensions."""
     zero = rate - rate
     for first in range(0, count, RUN):
         last = min(count, first + RUN)
         x, y, z = columns[0, first:last], columns[1, first:last], columns[2, first:last]
-        g = half[: last - first]
+        g = root[: last - first]
         _heat(x, y, z, at, rate, g)
         if weighted:
             roots = columns[3, first:last]
             for j in range(g.shape[0]):
                 g[j] *= roots[j]
-        if with_fourth:
+        if fourth_moment:
             row[FOURTH] += _fourth(x, y, z, at, g, zero)
-        if not spectrum:
-            weight, weight_square, half_weight, half_square = _radial(x, y, z, at, g, zero)
+        if not directions:
+            weight, weight_square, root_weight, root_square = _radial(x, y, z, at, g, zero)
             row[SQUARE] += weight_square
         else:
             found = _directions(x, y, z, at, g, zero)
-            half_weight, half_square, weight = found[0], found[1], found[2]
+            root_weight, root_square, weight = found[0], found[1], found[2]
             row[SQUARE] += found[6] + found[9] + found[11]
             _add_directions(row, found, n)
         row[WEIGHT] += weight
-        row[HALF_WEIGHT] += half_weight
-        row[HALF_SQUARE] += half_square
+        row[ROOT_WEIGHT] += root_weight
+        row[ROOT_SQUARE] += root_square
 
 
 @compiled()
@@ -133,11 +134,12 @@ def _add_directions(row: Any, found: Any, n: int) -> None:
 
 @compiled()
 def add_columns_many(
-    columns: Any, count: int, at: Any, n: int, rate: Any, weighted: bool, spectrum: bool, with_fourth: bool,
-    half: Any, row: Any,
+    columns: Any, count: int, at: Any, n: int, rate: Any, weighted: bool, directions: bool,
+    fourth_moment: bool,
+    root: Any, row: Any,
 ) -> None:  # fmt: skip
     """The same in any dimension, plainly; the last row of ``columns`` holds the roots."""
-    steps = np.empty(n, half.dtype)
+    steps = np.empty(n, root.dtype)
     for j in range(count):
         square = rate - rate
         for k in range(n):
@@ -149,11 +151,11 @@ def add_columns_many(
         w = g * g
         row[WEIGHT] += w
         row[SQUARE] += w * square
-        row[HALF_WEIGHT] += g
-        row[HALF_SQUARE] += g * square
-        if with_fourth:
+        row[ROOT_WEIGHT] += g
+        row[ROOT_SQUARE] += g * square
+        if fourth_moment:
             row[FOURTH] += w * square * square
-        if not spectrum:
+        if not directions:
             continue
         c = FIRST + n
         for k in range(n):

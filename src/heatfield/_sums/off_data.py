@@ -15,10 +15,10 @@ from dataclasses import replace
 import numpy as np
 
 from .._base.check import Array
-from .._cloud.arrange import bounding_boxes
-from .dense_kernels import SQUARE, WEIGHT, column_count
-from .one_scale import Places, Wish, scale_sums
-from .pricing import ScalePlan
+from .._cloud.cloud import ArrangedCloud
+from .columns import SQUARE, WEIGHT, Request, column_count
+from .one_scale import scale_sums
+from .plan import ScalePlan
 
 # Squared distance to the data, in units of 2t, from which on a place is far.
 FAR = 64.0
@@ -27,26 +27,18 @@ _ROUND = 16.0
 _LEAST = 1e-12
 
 
-def some_places(places: Places, rows: np.ndarray) -> Places:
-    """Some of the places, in their order."""
-    if rows.size == places.points.shape[1]:
-        return places
-    points = np.ascontiguousarray(places.points[:, rows])
-    return Places.of(points, bounding_boxes(points))
-
-
-def largest_sum(sources: Places, t: float, wish: Wish, weights: Array | None = None) -> float:
+def largest_sum(sources: ArrangedCloud, t: float, request: Request, weights: Array | None = None) -> float:
     """About the largest sum of weights at any source, and so, but for a small factor, anywhere."""
-    rough = replace(wish, tol=1e-2, spectrum=False, fourth=False, half=False)
+    rough = replace(request, tol=1e-2, directions=False, fourth_moment=False, energy=False)
     sums, _ = scale_sums(sources, sources, np.array([t]), rough, weights=weights)
     return float(sums[:, WEIGHT].max())
 
 
 def place_sums(
-    targets: Places,
-    sources: Places,
+    targets: ArrangedCloud,
+    sources: ArrangedCloud,
     t: float,
-    wish: Wish,
+    request: Request,
     offsets: Array,
     largest: Callable[[], float],
     *,
@@ -62,19 +54,19 @@ def place_sums(
     smallest, ``moments`` says whether more than the sums of w will be read.
     """
     n, q = targets.points.shape
-    sums = np.zeros((q, column_count(n, wish.spectrum)))
+    sums = np.zeros((q, column_count(n, request.directions)))
     good = np.zeros(q, np.bool_)
     near = offsets <= 2.0 * t * FAR
     # At least what the dimension will cost; with less, a round would be in vain.
     loss = offsets / (8.0 * t) if moments else np.zeros(q)
     first: ScalePlan | None = None
     sharper = 1.0
-    while wish.tol / (uneven * sharper) >= _LEAST and (near & ~good).any():
+    while request.tol / (uneven * sharper) >= _LEAST and (near & ~good).any():
         rows = np.flatnonzero(near & ~good & (loss <= sharper))
         if rows.size:
-            sharp = replace(wish, tol=wish.tol / (uneven * sharper))
+            sharp = replace(request, tol=request.tol / (uneven * sharper))
             table, report = scale_sums(
-                some_places(targets, rows), sources, np.array([t]), sharp,
+                targets.take(rows), sources, np.array([t]), sharp,
                 offsets=offsets[rows], weights=weights,
             )  # fmt: skip
             first = first or report

@@ -19,11 +19,11 @@ import numpy as np
 
 from .._base.check import Array
 from .._cloud.box_tree import estimate_within
-from .dense_kernels import FOURTH, SQUARE, WEIGHT, column_count
+from .._cloud.cloud import ArrangedCloud
+from .columns import FOURTH, SQUARE, WEIGHT, Request, column_count
 from .near import radii
-from .off_data import some_places
-from .one_scale import Places, Wish, scale_sums
-from .pricing import ScalePlan
+from .one_scale import scale_sums
+from .plan import ScalePlan
 
 # Neighbours from which on interpolation pays: a dozen transforms a target cost about as much.
 MANY_NEIGHBOURS = 30_000
@@ -34,30 +34,30 @@ _DECAY = math.log(8.0)
 
 
 def adaptive_sums(
-    targets: Places,
-    sources: Places,
+    targets: ArrangedCloud,
+    sources: ArrangedCloud,
     t: Array,
-    wish: Wish,
+    request: Request,
     *,
     advance: Callable[[int], object] = lambda _: None,
 ) -> tuple[Array, ScalePlan]:
     """`scale_sums` with times (q,), in the targets' order; the targets are points of the cloud."""
     n, q = targets.points.shape
-    sums = np.empty((q, column_count(n, wish.spectrum)))
+    sums = np.empty((q, column_count(n, request.directions)))
     direct = np.ones(q, np.bool_)
     band = np.floor(np.log2(t / t.min())).astype(np.int64)
     nodes = 0
     for b in np.unique(band):
         rows = np.flatnonzero(band == b)
-        if n > 3 or _neighbours(targets, sources, t, rows, wish) < MANY_NEIGHBOURS:
+        if n > 3 or _neighbours(targets, sources, t, rows, request) < MANY_NEIGHBOURS:
             continue
-        table, good, nodes = _interpolated(some_places(targets, rows), sources, t[rows], wish)
+        table, good, nodes = _interpolated(targets.take(rows), sources, t[rows], request)
         sums[rows[good]] = table[good]
         direct[rows[good]] = False
         advance(int(good.sum()))
     rows = np.flatnonzero(direct)
     if rows.size:
-        sums[rows], _ = scale_sums(some_places(targets, rows), sources, t[rows], wish, advance=advance)
+        sums[rows], _ = scale_sums(targets.take(rows), sources, t[rows], request, advance=advance)
     report = ScalePlan(float(np.median(t)), "near", points_near=rows.size, points_transformed=q - rows.size)
     report.reason = f"{rows.size:,} points by neighbours, each within its own reach"
     if nodes:
@@ -66,10 +66,12 @@ def adaptive_sums(
     return sums, report
 
 
-def _neighbours(targets: Places, sources: Places, t: Array, rows: np.ndarray, wish: Wish) -> float:
+def _neighbours(
+    targets: ArrangedCloud, sources: ArrangedCloud, t: Array, rows: np.ndarray, request: Request
+) -> float:
     """About how many neighbours a target of these rows has, from a few of them."""
     m = sources.points.shape[1]
-    reach = 4.0 * radii(wish.tol, m, wish.half)[1]
+    reach = 4.0 * radii(request.tol, m, request.energy)[1]
     counts = []
     for i in rows[:: max(1, rows.size // 32)]:
         at = np.ascontiguousarray(targets.points[:, i])
@@ -77,9 +79,11 @@ def _neighbours(targets: Places, sources: Places, t: Array, rows: np.ndarray, wi
     return float(np.mean(counts))
 
 
-def _interpolated(targets: Places, sources: Places, t: Array, wish: Wish) -> tuple[Array, np.ndarray, int]:
+def _interpolated(
+    targets: ArrangedCloud, sources: ArrangedCloud, t: Array, request: Request
+) -> tuple[Array, np.ndarray, int]:
     """Sums of targets whose times lie within a factor of two; where they are good; how many nodes."""
-    count = math.ceil((math.log(1.0 / wish.tol) + 4.0) / _DECAY) + 2
+    count = math.ceil((math.log(1.0 / request.tol) + 4.0) / _DECAY) + 2
     angle = (np.arange(count) + 0.5) * math.pi / count
     low, high = math.log(float(t.min())), math.log(float(t.max()))
     middle, half = 0.5 * (low + high), max(0.5 * (high - low), 1e-9)
@@ -87,12 +91,12 @@ def _interpolated(targets: Places, sources: Places, t: Array, wish: Wish) -> tup
     # The j-th Chebyshev polynomial at the targets is cos(j turn).
     turn = np.arccos(x)[:, None] * np.arange(count)
     basis = np.cos(turn) * np.where(np.arange(count) == 0, 1.0, 2.0) / count
-    checked = [WEIGHT, SQUARE] + ([FOURTH] if wish.fourth else [])
+    checked = [WEIGHT, SQUARE] + ([FOURTH] if request.fourth_moment else [])
     unit = {WEIGHT: np.ones(t.size), SQUARE: 2.0 * t, FOURTH: 8.0 * t * t}
-    sums = np.zeros((t.size, column_count(targets.points.shape[0], wish.spectrum)))
+    sums = np.zeros((t.size, column_count(targets.points.shape[0], request.directions)))
     tails = {(c, j): np.zeros(t.size) for c in checked for j in (1, 2)}
     noise = np.zeros(t.size)
-    sharper = replace(wish, tol=max(_NODE * wish.tol, 1e-13), half=False)
+    sharper = replace(request, tol=max(_NODE * request.tol, 1e-13), energy=False)
     for theta in angle:
         node = np.array([math.exp(middle + half * math.cos(theta))])
         table, _ = scale_sums(targets, sources, node, sharper)
@@ -102,7 +106,7 @@ def _interpolated(targets: Places, sources: Places, t: Array, wish: Wish) -> tup
         for (c, j), tail in tails.items():
             tail += (2.0 / count) * math.cos((count - j) * theta) * table[:, c]
     own = sums[:, WEIGHT]
-    good = sharper.tol * noise <= 0.5 * wish.tol * own
+    good = sharper.tol * noise <= 0.5 * request.tol * own
     for (c, _), tail in tails.items():
-        good &= np.abs(tail) <= 0.2 * wish.tol * own * unit[c]
+        good &= np.abs(tail) <= 0.2 * request.tol * own * unit[c]
     return sums, good, count

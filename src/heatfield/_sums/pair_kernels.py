@@ -4,7 +4,7 @@ A tile is a table whose rows hold, for up to `TILE` neighbours j of a point i, t
 coordinates of r = x_j - x_i, then the squared distance D**2, then g = exp(-D**2 / 8t).
 Its square w = g**2 is the weight of the paper; g itself serves the energy E2.
 The exponential and the sums stand in loops of their own, because together they need
-more registers than the processor has and run at half the speed.
+more registers than the processor has and run at root the speed.
 """
 
 from __future__ import annotations
@@ -43,44 +43,44 @@ def fill(tile: Any, column: int, sources: Any, start: int, count: int, target: A
 
 
 @compiled(EXACT)
-def heat(square: Any, half: Any, count: int, rate: Any) -> None:
-    """g = 2**(rate * D**2) into ``half``, with rate = -log2(e) / 8t."""
+def heat(square: Any, root: Any, count: int, rate: Any) -> None:
+    """g = 2**(rate * D**2) into ``root``, with rate = -log2(e) / 8t."""
     for j in range(count):
-        half[j] = exp2(square[j] * rate)
+        root[j] = exp2(square[j] * rate)
 
 
 @compiled(SUMS)
-def radial(square: Any, half: Any, count: int, zero: Any) -> tuple[Any, Any, Any, Any]:
+def radial(square: Any, root: Any, count: int, zero: Any) -> tuple[Any, Any, Any, Any]:
     """The sums of w, w D**2, g, g D**2."""
-    weight = weight_square = half_weight = half_square = zero
+    weight = weight_square = root_weight = root_square = zero
     for j in range(count):
         d = square[j]
-        g = half[j]
+        g = root[j]
         w = g * g
         weight += w
         weight_square += w * d
-        half_weight += g
-        half_square += g * d
-    return weight, weight_square, half_weight, half_square
+        root_weight += g
+        root_square += g * d
+    return weight, weight_square, root_weight, root_square
 
 
 @compiled(SUMS)
-def fourth(square: Any, half: Any, count: int, zero: Any) -> Any:
+def fourth(square: Any, root: Any, count: int, zero: Any) -> Any:
     """The sum of w D**4."""
     total = zero
     for j in range(count):
-        h = half[j] * square[j]
+        h = root[j] * square[j]
         total += h * h
     return total
 
 
 @compiled(SUMS)
-def directions3(x: Any, y: Any, z: Any, half: Any, count: int, zero: Any) -> Any:
+def directions3(x: Any, y: Any, z: Any, root: Any, count: int, zero: Any) -> Any:
     """The sums of w r and w r r' in space."""
     sx = sy = sz = zero
     xx = xy = xz = yy = yz = zz = zero
     for j in range(count):
-        g = half[j]
+        g = root[j]
         w = g * g
         rx, ry, rz = x[j], y[j], z[j]
         wx, wy, wz = w * rx, w * ry, w * rz
@@ -97,12 +97,12 @@ def directions3(x: Any, y: Any, z: Any, half: Any, count: int, zero: Any) -> Any
 
 
 @compiled(SUMS)
-def directions2(x: Any, y: Any, half: Any, count: int, zero: Any) -> Any:
+def directions2(x: Any, y: Any, root: Any, count: int, zero: Any) -> Any:
     """The sums of w r and w r r' in the plane."""
     sx = sy = zero
     xx = xy = yy = zero
     for j in range(count):
-        g = half[j]
+        g = root[j]
         w = g * g
         rx, ry = x[j], y[j]
         wx, wy = w * rx, w * ry
@@ -115,11 +115,11 @@ def directions2(x: Any, y: Any, half: Any, count: int, zero: Any) -> Any:
 
 
 @compiled(SUMS)
-def directions1(x: Any, half: Any, count: int, zero: Any) -> Any:
+def directions1(x: Any, root: Any, count: int, zero: Any) -> Any:
     """The sums of w r and w r r on the line."""
     sx = xx = zero
     for j in range(count):
-        w = half[j] * half[j]
+        w = root[j] * root[j]
         wx = w * x[j]
         sx += wx
         xx += wx * x[j]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .._base.summary import Summary, number, plural
 
 if TYPE_CHECKING:
-    from .pricing import Plan, ScalePlan
+    from .plan import Plan, ScalePlan
 
 
 def plan_words(plan: Plan) -> str:

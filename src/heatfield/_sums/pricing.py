@@ -4,23 +4,20 @@ For every node of the tree three prices are compared: sum its points' neighbours
 transform over the box of its crowded points with a halo and sum the others directly, or leave it to its two
 halves. The cheapest choice from the leaves up is the plan of that scale. A cloud that fills its
 extent ends as one transform over everything, fine scales as direct sums, and a tight cluster in a
-wide extent as a transform over the cluster alone; no choice is ever quadratic.
+energy_radius extent as a transform over the cluster alone; no choice is ever quadratic.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .._base.compile import compiled
-from .._base.summary import Summarised, Summary
 from .._cloud.arrange import BLOCK
 from .._cloud.box_tree import estimate_within, points_in
-from .fourier.by_finufft import digits_for
-from .fourier.kernel import FINER, GRID_EPS, width_for
-from .plan_summary import summary_of_plan
+from .fourier.kernel import GRID_EPS, UPSAMPLING, width_for
+from .fourier.modes import digits_for
 
 # Blocks of the smallest nodes that are priced.
 LEAF = 16
@@ -29,60 +26,22 @@ GRID_LIMIT = 1.2e8
 SPLIT, DIRECT, TRANSFORM = 0, 1, 2
 # Sums below this share of the largest are expected to be too small for a transform's error.
 LONELY = 0.25
-# Places of the prices in `Costs.as_array`; those of the three zones stand side by side.
+# Positions of the prices in `Costs.as_array`; those of the three zones stand side by side.
 PAIR, TARGET, SPREAD, FOURIER, CALL, READ, MODES = 0, 3, 4, 5, 6, 7, 8
-
-
-@dataclass
-class ScalePlan:
-    """How the sums of one scale were taken."""
-
-    t: float
-    method: str  # "dense", "near", "fourier", or "boxes" (transforms of parts, the rest near)
-    transforms: int = 0  # boxes transformed
-    largest_grid: tuple[int, ...] = ()
-    points_transformed: int = 0
-    points_near: int = 0
-    points_checked: int = 0  # transformed, but then summed directly: too lonely for the transform's error
-    expected_seconds: float = float("nan")  # on one core
-    reason: str = ""
-
-    def __str__(self) -> str:
-        return f"t={self.t:.4g}: {self.method} ({self.reason})"
-
-
-@dataclass(repr=False)
-class Plan(Summarised):
-    """What was chosen for each scale and why; ``print(s.plan)`` shows it."""
-
-    tol: float | None
-    scales: list[ScalePlan] = field(default_factory=list)
-
-    @property
-    def methods(self) -> list[str]:
-        """One word a scale."""
-        return [scale.method for scale in self.scales]
-
-    def __str__(self) -> str:
-        head = "exact to rounding" if self.tol is None else f"tol={self.tol:g}"
-        return "\n".join([head, *map(str, self.scales)])
-
-    def _summary(self) -> Summary:
-        return summary_of_plan(self)
 
 
 @compiled()
 def transform_cost(
-    low: Any, high: Any, root: Any, t: float, wide: float, eps: float, p: float, q: float,
-    fields: int, fourth: bool, double: bool, prices: Any,
+    low: Any, high: Any, root: Any, t: float, energy_radius: float, eps: float, p: float, q: float,
+    fields: int, fourth_moment: bool, double_precision: bool, prices: Any,
 ) -> float:  # fmt: skip
     """Seconds for one transform to ``eps`` over a box with p sources in its halo and q targets.
 
     ``root`` is the box of all sources, ``fields`` the number of packed transforms where no grid is read.
     """
     n = low.shape[0]
-    digits = digits_for(eps, fourth)
-    halo, images = np.sqrt(4.0 * t * wide), np.sqrt(4.0 * t * max(wide, digits))
+    digits = digits_for(eps, fourth_moment)
+    halo, images = np.sqrt(4.0 * t * energy_radius), np.sqrt(4.0 * t * max(energy_radius, digits))
     grid = 1.0
     for k in range(n):
         span = max(min(high[k] + halo, root[1, k]) - low[k], high[k] - max(low[k] - halo, root[0, k]))
@@ -90,10 +49,10 @@ def transform_cost(
     # Points come in once, and the targets once more where they are not the same (for the energy).
     kinds = 1.0 if p <= q else 2.0
     through = p + (q if p > q else 0.0)
-    if double and eps >= GRID_EPS:
+    if double_precision and eps >= GRID_EPS:
         width = width_for(eps)
-        grid *= FINER**n
-        outputs = 2.0 if fourth else 1.0
+        grid *= UPSAMPLING**n
+        outputs = 2.0 if fourth_moment else 1.0
         fourier = 0.5 * prices[FOURIER] * grid * np.log2(grid)  # real
         cost = prices[READ] * max(width, 8.0) * width ** (n - 1.0) * (through + q * outputs)
     else:
@@ -110,8 +69,9 @@ def transform_cost(
 @compiled()
 def price_scale(
     targets: Any, nodes: Any, begin: Any, size: Any, offsets: Any, m: int, around: Any, around_begin: Any,
-    around_size: Any, t: float, double: float, full: float, wide: float, eps: float, least: float,
-    fields: int, fourth: bool, in_double: bool, prices: Any, allowed: bool,
+    around_size: Any, t: float, double_radius: float, weight_radius: float, energy_radius: float,
+    eps: float, least: float,
+    fields: int, fourth_moment: bool, double_precision: bool, prices: Any, allowed: bool,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     """For every node of the targets' tree the cheapest choice, its price, and its transform's box and eps.
 
@@ -139,7 +99,8 @@ def price_scale(
             asked[i + 1] = asked[i + 2 * ((size[i] + 1) // 2)] = True
     # What one more point costs in a transform: with fewer neighbours than that is worth it stays out.
     point = transform_cost(
-        around[0, 0], around[0, 0], around[0], t, wide, eps, 1e6, 1e6, fields, fourth, in_double, prices
+        around[0, 0], around[0, 0], around[0], t, energy_radius, eps, 1e6, 1e6, fields, fourth_moment,
+        double_precision, prices,
     ) / 1e6  # fmt: skip
     at = np.empty(n)
     for i in range(count - 1, -1, -1):
@@ -156,7 +117,7 @@ def price_scale(
             before = 0
             best[i] = q * prices[TARGET]
             for zone in range(3):
-                reach = double if zone == 0 else full if zone == 1 else wide
+                reach = double_radius if zone == 0 else weight_radius if zone == 1 else energy_radius
                 within = estimate_within(
                     around, around_begin, around_size, at, at, extra + 4.0 * t * reach, m
                 )
@@ -171,7 +132,7 @@ def price_scale(
                 largest[i] = smallest[i] = 1.0 + 0.6 * close
                 # A leaf that reaches far out would stretch the box: those of its points that lie in
                 # the box of the others will be in the transform all the same.
-                if diagonal <= 4.0 * t * wide:
+                if diagonal <= 4.0 * t * energy_radius:
                     boxes[i] = nodes[i]
         else:
             left, right = i + 1, i + 2 * ((size[i] + 1) // 2)
@@ -195,12 +156,13 @@ def price_scale(
             # First without the halo's points: a bound from below, found without counting.
             if turn == 1:
                 p = estimate_within(
-                    around, around_begin, around_size, boxes[i, 0], boxes[i, 1], 4.0 * t * wide, m
+                    around, around_begin, around_size, boxes[i, 0], boxes[i, 1], 4.0 * t * energy_radius, m
                 )
             chosen = tries[turn]
             cost = cheap[i] + transform_cost(
-                boxes[i, 0], boxes[i, 1], around[0], t, wide, chosen, p, crowded[i], fields, fourth,
-                in_double, prices,
+                boxes[i, 0], boxes[i, 1], around[0], t, energy_radius, chosen, p, crowded[i], fields,
+                fourth_moment,
+                double_precision, prices,
             )  # fmt: skip
             if turn < 2 and cost >= best[i]:
                 break

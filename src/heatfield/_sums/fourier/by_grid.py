@@ -1,4 +1,4 @@
-"""All sums of one scale through one grid: points laid on it, heat applied to its modes, the field read off.
+"""All sums of one scale through one grid: points spread to it, heat applied, the field read off.
 
 Everything is real, so only the modes with k >= 0 along the last axis are kept.
 """
@@ -15,31 +15,31 @@ from scipy.fft import fft, ifft, irfft, rfft
 from ..._base.check import Array
 from ..._base.compile import compiled
 from ..._base.threads import pieces, run_pieces, stop_if_asked
-from ..dense_kernels import FIRST, FOURTH, HALF_SQUARE, HALF_WEIGHT, SQUARE, WEIGHT, column_count
+from ..columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT, column_count
 from .interpolate import interpolate
-from .kernel import bump_transform, fine_size, lanes_for, width_for
+from .kernel import kernel_transform, lanes_for, upsampled_size, width_for
 from .spread import spread
 
 if TYPE_CHECKING:
-    from .by_finufft import Grid
+    from .modes import ModeGrid
 
 # Targets read off the grid at a time.
 _PIECE = 4_096
 
 
-class _Fine:
-    """A grid fine enough for the modes of ``grid``, and the factors on its modes, axis by axis.
+class _UpsampledGrid:
+    """A grid upsampled enough for the modes of ``grid``, and the factors on its modes, axis by axis.
 
     Along each axis the factors stand in the order of the transform and are 0 where the modes end.
     """
 
-    def __init__(self, grid: Grid, eps: float, n_threads: int) -> None:
+    def __init__(self, grid: ModeGrid, eps: float, n_threads: int) -> None:
         self.grid, self.n_threads = grid, n_threads
         self.width = width_for(eps)
-        self.sizes = [fine_size(count, self.width) for count in grid.modes]
+        self.sizes = [upsampled_size(count, self.width) for count in grid.modes]
         self.steps = np.array(self.sizes) / grid.period
         self.frequencies: list[Array] = []
-        self.smooth: list[Array] = []  # 1 / phihat**2: once for laying points, once for reading the field
+        self.smooth: list[Array] = []  # 1 / phihat**2: once for spreading, once for interpolation
         for axis, (count, size) in enumerate(zip(grid.modes, self.sizes, strict=True)):
             last = axis == len(self.sizes) - 1
             k: Array = np.arange(size // 2 + 1.0)
@@ -47,15 +47,17 @@ class _Fine:
                 k = np.arange(float(size))
                 k[size - size // 2 :] -= size
             kept = np.abs(k) <= count // 2
-            smooth = bump_transform(self.width, 2.0 * math.pi / size * k) ** -2.0
+            smooth = kernel_transform(self.width, 2.0 * math.pi / size * k) ** -2.0
             self.frequencies.append(k * (2.0 * math.pi / grid.period[axis]))
             self.smooth.append(np.where(kept, smooth, 0.0))
 
     def transform(self, points: Array, weights: Array | None) -> np.ndarray:
-        """The transform of bumps around the points, with three axes."""
-        laid = spread(points, weights, self.grid.center, self.steps, self.sizes, self.width, self.n_threads)
+        """The transform of the points spread to the grid, with three axes."""
+        gridded = spread(
+            points, weights, self.grid.center, self.steps, self.sizes, self.width, self.n_threads
+        )
         # Axis by axis, so that Ctrl-C need not wait for all of them.
-        found = rfft(laid, axis=-1, workers=self.n_threads, overwrite_x=True)
+        found = rfft(gridded, axis=-1, workers=self.n_threads, overwrite_x=True)
         for axis in range(len(self.sizes) - 1):
             stop_if_asked()
             found = fft(found, axis=axis, workers=self.n_threads, overwrite_x=True)
@@ -63,7 +65,7 @@ class _Fine:
         return found.reshape((1,) * (3 - len(self.sizes)) + found.shape)
 
     def heat(self, t: float) -> list[Array]:
-        """The factors of the heat kernel, and those of the bumps, for three axes."""
+        """The factors of the heat kernel and of the spreading kernel, for three axes."""
         return self._three(
             math.sqrt(4.0 * math.pi * t) / period * np.exp(-t * k * k) * smooth
             for k, period, smooth in zip(self.frequencies, self.grid.period, self.smooth, strict=True)
@@ -81,10 +83,10 @@ class _Fine:
         planes = self.sizes[0] if len(self.sizes) == 3 else 1
         run_pieces(work, pieces(planes, 8), self.n_threads)
 
-    def field(self, spectrum: np.ndarray) -> Array:
-        """The grid of bumps with this transform, as `interpolate` wants it. The transform is used up."""
+    def field(self, modes: np.ndarray) -> Array:
+        """The grid of kernels with this transform, as `interpolate` wants it. The transform is used up."""
         shape = (*self.sizes[:-1], self.sizes[-1] // 2 + 1)
-        found = spectrum.reshape(shape)
+        found = modes.reshape(shape)
         for axis in range(len(self.sizes) - 1):
             found = ifft(found, axis=axis, norm="forward", workers=self.n_threads, overwrite_x=True)
             stop_if_asked()
@@ -117,22 +119,22 @@ def _power(one: Any, other: Any, heat: Any, squares: Any, first: int, last: int,
 
 
 @compiled()
-def _multiply(spectrum: Any, heat: Any, first: int, last: int) -> None:
+def _multiply(modes: Any, heat: Any, first: int, last: int) -> None:
     """The heat factors on some planes."""
     for z in range(first, last):
-        for y in range(spectrum.shape[1]):
-            row = spectrum[z, y]
+        for y in range(modes.shape[1]):
+            row = modes[z, y]
             factor = heat[0][z] * heat[1][y]
             for x in range(row.shape[0]):
                 row[x] *= factor * heat[2][x]
 
 
 @compiled()
-def _multiply_fourth(spectrum: Any, squares: Any, t: float, n: int, first: int, last: int) -> None:
+def _multiply_fourth(modes: Any, squares: Any, t: float, n: int, first: int, last: int) -> None:
     """The factors that turn sum w into sum w D**4 / 8t**2."""
     for z in range(first, last):
-        for y in range(spectrum.shape[1]):
-            row = spectrum[z, y]
+        for y in range(modes.shape[1]):
+            row = modes[z, y]
             for x in range(row.shape[0]):
                 square = squares[0][z] + squares[1][y] + squares[2][x]
                 row[x] *= 0.5 * (n - 2.0 * t * square) ** 2 + n - 4.0 * t * square
@@ -142,53 +144,57 @@ def grid_sums(
     targets: Array,
     sources: Array,
     weights: Array | None,
-    grid: Grid,
+    grid: ModeGrid,
     t: float,
     eps: float,
     *,
-    spectrum: bool,
-    fourth: bool,
-    half: bool,
+    directions: bool,
+    fourth_moment: bool,
+    energy: bool,
     same: bool,
     n_threads: int,
 ) -> tuple[Array, float]:
     """See `fourier_sums`."""
     n, q = targets.shape
-    fine = _Fine(grid, eps, n_threads)
-    squares = tuple(fine.squares())
-    sums = np.zeros((q, column_count(n, spectrum)))
-    modes = fine.transform(sources, weights)
-    if half:
-        other = modes if same else fine.transform(targets, None)
+    upsampled = _UpsampledGrid(grid, eps, n_threads)
+    squares = tuple(upsampled.squares())
+    sums = np.zeros((q, column_count(n, directions)))
+    modes = upsampled.transform(sources, weights)
+    if energy:
+        other = modes if same else upsampled.transform(targets, None)
         totals = np.zeros((modes.shape[0], 2))
-        heat = tuple(fine.heat(2.0 * t))
-        fine.each_plane(lambda a, b: _power(modes, other, heat, squares, a, b, totals))
+        heat = tuple(upsampled.heat(2.0 * t))
+        upsampled.each_plane(lambda a, b: _power(modes, other, heat, squares, a, b, totals))
         power, power_square = totals.sum(axis=0)
-        sums[0, HALF_WEIGHT] = power
-        sums[0, HALF_SQUARE] = 4.0 * t * n * power - 16.0 * t * t * power_square
+        sums[0, ROOT_WEIGHT] = power
+        sums[0, ROOT_SQUARE] = 4.0 * t * n * power - 16.0 * t * t * power_square
         del other
-    factors = tuple(fine.heat(t))
-    fine.each_plane(lambda a, b: _multiply(modes, factors, a, b))
-    if fourth:
+    factors = tuple(upsampled.heat(t))
+    upsampled.each_plane(lambda a, b: _multiply(modes, factors, a, b))
+    if fourth_moment:
         more = modes.copy()
-        fine.each_plane(lambda a, b: _multiply_fourth(more, squares, t, n, a, b))
-        _read_fourth(fine.field(more), fine, targets, 8.0 * t * t, sums)
-    values = fine.field(modes)
-    _read(values, fine, targets, t, spectrum, sums)
-    largest = values.max() * bump_transform(fine.width, np.zeros(1))[0] ** n
+        upsampled.each_plane(lambda a, b: _multiply_fourth(more, squares, t, n, a, b))
+        _read_fourth(upsampled.field(more), upsampled, targets, 8.0 * t * t, sums)
+    values = upsampled.field(modes)
+    _read(values, upsampled, targets, t, directions, sums)
+    largest = values.max() * kernel_transform(upsampled.width, np.zeros(1))[0] ** n
     return sums, max(float(largest), float(sums[:, WEIGHT].max()))
 
 
-def _read(values: Array, fine: _Fine, targets: Array, t: float, spectrum: bool, sums: Array) -> None:
-    """All sums but the fourth, from the field with its gradient and Hessian."""
+def _read(
+    values: Array, upsampled: _UpsampledGrid, targets: Array, t: float, directions: bool, sums: Array
+) -> None:
+    """All sums but the fourth_moment, from the field with its gradient and Hessian."""
     n, q = targets.shape
-    scaled = math.sqrt(2.0 * t) * fine.steps  # derivatives in natural units
+    scaled = math.sqrt(2.0 * t) * upsampled.steps  # derivatives in natural units
     gradient, hessian = 4 - n, 10 - n * (n + 1) // 2
     pairs = [(a, b) for a in range(n) for b in range(a, n)]
 
     def work(first: int, last: int) -> None:
         found = np.empty((last - first, 10))
-        interpolate(values, fine.width, targets[:, first:last], fine.grid.center, fine.steps, found)
+        interpolate(
+            values, upsampled.width, targets[:, first:last], upsampled.grid.center, upsampled.steps, found
+        )
         rows, weight = sums[first:last], found[:, 0]
         rows[:, WEIGHT] = weight
         for c, (a, b) in enumerate(pairs):
@@ -196,19 +202,21 @@ def _read(values: Array, fine: _Fine, targets: Array, t: float, spectrum: bool, 
             if a == b:
                 second += 2.0 * t * weight
                 rows[:, SQUARE] += second
-            if spectrum:
+            if directions:
                 rows[:, FIRST + n + c] = second
-        if spectrum:
+        if directions:
             for axis in range(n):
                 rows[:, FIRST + axis] = found[:, gradient + axis] * (math.sqrt(2.0 * t) * scaled[axis])
 
-    run_pieces(work, pieces(q, _PIECE), fine.n_threads)
+    run_pieces(work, pieces(q, _PIECE), upsampled.n_threads)
 
 
-def _read_fourth(values: Array, fine: _Fine, targets: Array, unit: float, sums: Array) -> None:
+def _read_fourth(values: Array, upsampled: _UpsampledGrid, targets: Array, unit: float, sums: Array) -> None:
     def work(first: int, last: int) -> None:
         found = np.empty((last - first, 10))
-        interpolate(values, fine.width, targets[:, first:last], fine.grid.center, fine.steps, found)
+        interpolate(
+            values, upsampled.width, targets[:, first:last], upsampled.grid.center, upsampled.steps, found
+        )
         sums[first:last, FOURTH] = unit * found[:, 0]
 
-    run_pieces(work, pieces(targets.shape[1], _PIECE), fine.n_threads)
+    run_pieces(work, pieces(targets.shape[1], _PIECE), upsampled.n_threads)

@@ -1,4 +1,4 @@
-"""A field on a grid of bumps, read off anywhere with its gradient and Hessian at once.
+"""A field on a grid of kernels, read off anywhere with its gradient and Hessian at once.
 
 One real grid gives all ten numbers of a point, where separate transforms would need five complex ones.
 """
@@ -12,13 +12,13 @@ import numpy as np
 
 from ..._base.check import Array
 from ..._base.compile import compiled
-from .kernel import bump_start, bump_table
-from .simd import make_bumps, make_contract
+from .kernel import kernel_polynomials, kernel_start
+from .simd import make_contract, make_kernel_values
 
 
 def _make_interpolate(lanes: int) -> Callable[..., None]:
-    """`interpolate` for bumps of up to so many grid points."""
-    fill = make_bumps(lanes)
+    """`interpolate` for kernels of up to so many grid points."""
+    fill = make_kernel_values(lanes)
     contract = make_contract(lanes)
 
     @compiled()
@@ -27,8 +27,8 @@ def _make_interpolate(lanes: int) -> Callable[..., None]:
     ) -> None:
         n = places.shape[0]
         flat = grid.reshape(-1)
-        bumps = np.zeros((3, 3, lanes))
-        bumps[:, 0, 0] = 1.0  # an axis that is not there: one grid point, weight 1
+        kernels = np.zeros((3, 3, lanes))
+        kernels[:, 0, 0] = 1.0  # an axis that is not there: one grid point, weight 1
         begin = np.zeros(3, np.int64)
         covered = np.ones(3, np.int64)
         covered[3 - n :] = width
@@ -37,14 +37,14 @@ def _make_interpolate(lanes: int) -> Callable[..., None]:
         for i in range(places.shape[1]):
             for k in range(n):
                 axis = 3 - n + k
-                start, z = bump_start((places[k, i] - center[k]) * steps[k], width)
+                start, z = kernel_start((places[k, i] - center[k]) * steps[k], width)
                 begin[axis] = start % size[axis]
-                fill(table.shape[1], table, 2.0 * z - 1.0, bumps[axis])
+                fill(table.shape[1], table, 2.0 * z - 1.0, kernels[axis])
             for j in range(planes.shape[0]):
                 planes[j] = (begin[0] + j) % size[0] * grid.shape[1] * grid.shape[2]
             for j in range(rows.shape[0]):
                 rows[j] = (begin[1] + j) % size[1] * grid.shape[2]
-            contract(flat, begin[2], planes, rows, bumps, out[i])
+            contract(flat, begin[2], planes, rows, kernels, out[i])
 
     return interpolate
 
@@ -55,9 +55,9 @@ _INTERPOLATE = {lanes: _make_interpolate(lanes) for lanes in (8, 12)}
 def interpolate(grid: Array, width: int, places: Array, center: Array, steps: Array, out: Array) -> None:
     """Fill ``out`` (q, 10) with W, its gradient and its Hessian at the places (n, q).
 
-    ``grid`` is (N1, N2, N3 + lanes), its last axis continued periodically by the lanes of the bumps; axes
+    ``grid`` is (N1, N2, N3 + lanes), its last axis continued periodically by the lanes of the kernels; axes
     that are not there have one point, in front. ``steps`` are grid steps per unit of length. Derivatives are
     per grid step; the order is W; z, y, x; zz, zy, zx, yy, yx, xx, where x is the last axis.
     """
-    table = bump_table(width)
+    table = kernel_polynomials(width)
     _INTERPOLATE[table.shape[2]](grid, table, width, places, center, steps, out)

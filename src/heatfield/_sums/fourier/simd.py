@@ -50,7 +50,7 @@ class _Writer:
     def put_vector(self, value: Any, address: Any) -> None:
         self.builder.store(value, self.builder.bitcast(address, _FOUR.as_pointer()), align=8)
 
-    def spread(self, scalar: Any) -> Any:
+    def broadcast(self, scalar: Any) -> Any:
         """A vector of one number four times."""
         one = self.builder.insert_element(
             ir.Constant(_FOUR, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0)
@@ -73,16 +73,16 @@ class _Writer:
         self.builder.store(self.fused(a, b, self.builder.load(total)), total)
 
 
-def make_bumps(lanes: int) -> Callable[..., None]:
-    """``bumps(table, x, out)``: the polynomials of table (3, powers, lanes) at x, into out (3, lanes)."""
+def make_kernel_values(lanes: int) -> Callable[..., None]:
+    """``kernels(table, x, out)``: the polynomials of table (3, powers, lanes) at x, into out (3, lanes)."""
     chunks = lanes // VECTOR
 
     @intrinsic
-    def bumps(typing_context: Any, powers: Any, table: Any, x: Any, out: Any) -> Any:
+    def kernels(typing_context: Any, powers: Any, table: Any, x: Any, out: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             write = _Writer(context, builder, signature, arguments)
             count, table_data = arguments[0], write.array(1).data
-            at, out_data = write.spread(arguments[2]), write.array(3).data
+            at, out_data = write.broadcast(arguments[2]), write.array(3).data
             totals = write.totals(3 * chunks)
             write.clear(totals)
             row = builder.mul(count, ir.Constant(_INTEGER, lanes))
@@ -100,20 +100,20 @@ def make_bumps(lanes: int) -> Callable[..., None]:
 
         return types.void(types.int64, table, types.float64, out), generate
 
-    return bumps
+    return kernels
 
 
 def make_contract(lanes: int) -> Callable[..., None]:
-    """``contract(grid, start, planes, rows, bumps, out)``: value, gradient and Hessian of one place.
+    """``contract(grid, start, planes, rows, kernels, out)``: value, gradient and Hessian of one place.
 
-    ``grid`` is flat; a row of it begins at start + planes[jz] + rows[jy]. ``bumps`` is (3, 3, lanes): for the
-    axes z, y, x the bump and its derivatives. ``out`` takes W; z, y, x; zz, zy, zx, yy, yx, xx.
+    ``grid`` is flat; a row of it begins at start + planes[jz] + rows[jy]. ``kernels`` is (3, 3, lanes): for
+    the axes z, y, x the kernel and its derivatives. ``out`` takes W; z, y, x; zz, zy, zx, yy, yx, xx.
     """
     chunks = lanes // VECTOR
 
     @intrinsic
     def contract(
-        typing_context: Any, grid: Any, start: Any, planes: Any, rows: Any, bumps: Any, out: Any
+        typing_context: Any, grid: Any, start: Any, planes: Any, rows: Any, kernels: Any, out: Any
     ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             write = _Writer(context, builder, signature, arguments)
@@ -121,9 +121,9 @@ def make_contract(lanes: int) -> Callable[..., None]:
             plane_array, row_array = write.array(2), write.array(3)
             bump_data, out_data = write.array(4).data, write.array(5).data
 
-            def bump(axis: int, order: int, j: Any) -> Any:
+            def kernel(axis: int, order: int, j: Any) -> Any:
                 place = write.at(bump_data, (axis * 3 + order) * lanes, j)
-                return write.spread(builder.load(place))
+                return write.broadcast(builder.load(place))
 
             by_row = write.totals(3 * chunks)
             by_plane = write.totals(6 * chunks)
@@ -137,10 +137,10 @@ def make_contract(lanes: int) -> Callable[..., None]:
                         write.vector(write.at(grid_data, base, offset, c * VECTOR)) for c in range(chunks)
                     ]
                     for order in range(3):
-                        factor = bump(1, order, row.index)
+                        factor = kernel(1, order, row.index)
                         for c in range(chunks):
                             write.add(by_row[order * chunks + c], values[c], factor)
-                across = [bump(0, order, plane.index) for order in range(3)]
+                across = [kernel(0, order, plane.index) for order in range(3)]
                 # (y, z) orders: 00, 10, 20, 01, 11, 02
                 for p, (y, z) in enumerate(((0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (0, 2))):
                     for c in range(chunks):
@@ -160,18 +160,18 @@ def make_contract(lanes: int) -> Callable[..., None]:
                 builder.store(result, write.at(out_data, place))
             return context.get_dummy_value()
 
-        return types.void(grid, types.int64, planes, rows, bumps, out), generate
+        return types.void(grid, types.int64, planes, rows, kernels, out), generate
 
     return contract
 
 
-def make_lay(lanes: int) -> Callable[..., None]:
-    """``lay(grid, start, planes, rows, bumps, weight)``: add one bump to a flat grid; see `make_contract`."""
+def make_spread(lanes: int) -> Callable[..., None]:
+    """``spread(grid, start, planes, rows, kernels, weight)``: one point to a grid, see `make_contract`."""
     chunks = lanes // VECTOR
 
     @intrinsic
-    def lay(
-        typing_context: Any, grid: Any, start: Any, planes: Any, rows: Any, bumps: Any, weight: Any
+    def spread(
+        typing_context: Any, grid: Any, start: Any, planes: Any, rows: Any, kernels: Any, weight: Any
     ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             write = _Writer(context, builder, signature, arguments)
@@ -184,12 +184,12 @@ def make_lay(lanes: int) -> Callable[..., None]:
                 with cgutils.for_range(builder, write.length(row_array)) as row:
                     place = builder.add(base, builder.load(builder.gep(row_array.data, [row.index])))
                     height = builder.load(write.at(bump_data, 3 * lanes, row.index))
-                    factor = write.spread(builder.fmul(across, height))
+                    factor = write.broadcast(builder.fmul(across, height))
                     for c in range(chunks):
                         address = write.at(grid_data, place, c * VECTOR)
                         write.put_vector(write.fused(along[c], factor, write.vector(address)), address)
             return context.get_dummy_value()
 
-        return types.void(grid, types.int64, planes, rows, bumps, types.float64), generate
+        return types.void(grid, types.int64, planes, rows, kernels, types.float64), generate
 
-    return lay
+    return spread

@@ -1,7 +1,8 @@
-"""Points laid on a grid as bumps, from which a Fourier transform gives their modes.
+"""Type-1 spreading: points to a uniform grid, from which a Fourier transform gives their modes.
 
-Points come in kd order, so a run of them lies close together: it is laid on a small grid of its own, which is
-then added to the whole. So threads hardly ever wait for each other.
+Points come in kd order, so a run of them lies close together: it is spread to a small grid of its own, which
+is then added to the whole. Runs are added in their order, whichever thread is ready first, so the result has
+the same bits for any number of threads.
 """
 
 from __future__ import annotations
@@ -15,26 +16,26 @@ import numpy as np
 from ..._base.check import Array
 from ..._base.compile import compiled
 from ..._base.threads import pieces, run_pieces
-from .kernel import bump_start, bump_table, lanes_for
-from .simd import make_bumps, make_lay
+from .kernel import kernel_polynomials, kernel_start, lanes_for
+from .simd import make_kernel_values, make_spread
 
-# Points laid at a time.
+# Points spread at a time.
 _PIECE = 4_096
 # Grid points for each point of a run, above which the run is halved; the least points of a run.
 _SPARSE, _LEAST = 200, 16
 
 
-def _make_lay_run(lanes: int) -> Callable[..., None]:
-    fill = make_bumps(lanes)
-    lay = make_lay(lanes)
+def _make_spread_run(lanes: int) -> Callable[..., None]:
+    fill = make_kernel_values(lanes)
+    add = make_spread(lanes)
 
     @compiled()
-    def lay_run(places: Any, weights: Any, table: Any, width: int, low: Any, grid: Any) -> None:
-        """Add bumps around places (n, p), in grid steps, to a grid whose first point is ``low``."""
-        n, p = places.shape
+    def spread_run(points: Any, weights: Any, table: Any, width: int, low: Any, grid: Any) -> None:
+        """Add kernels around points (n, p), in grid steps, to a grid whose first point is ``low``."""
+        n, p = points.shape
         flat = grid.reshape(-1)
-        bumps = np.zeros((3, 3, lanes))
-        bumps[:, 0, 0] = 1.0  # an axis that is not there: one grid point, weight 1
+        kernels = np.zeros((3, 3, lanes))
+        kernels[:, 0, 0] = 1.0  # an axis that is not there: one grid point, weight 1
         begin = np.zeros(3, np.int64)
         planes = np.zeros(width if n == 3 else 1, np.int64)
         rows = np.zeros(width if n >= 2 else 1, np.int64)
@@ -44,16 +45,16 @@ def _make_lay_run(lanes: int) -> Callable[..., None]:
             planes[j] = j * grid.shape[1] * grid.shape[2]
         for i in range(p):
             for k in range(n):
-                start, z = bump_start(places[k, i], width)
+                start, z = kernel_start(points[k, i], width)
                 begin[3 - n + k] = start - low[k]
-                fill(table.shape[1], table, 2.0 * z - 1.0, bumps[3 - n + k])
+                fill(table.shape[1], table, 2.0 * z - 1.0, kernels[3 - n + k])
             first = (begin[0] * grid.shape[1] + begin[1]) * grid.shape[2] + begin[2]
-            lay(flat, first, planes, rows, bumps, weights[i] if weights.shape[0] > 0 else 1.0)
+            add(flat, first, planes, rows, kernels, weights[i] if weights.shape[0] > 0 else 1.0)
 
-    return lay_run
+    return spread_run
 
 
-_LAY_RUN = {lanes: _make_lay_run(lanes) for lanes in (8, 12)}
+_SPREAD_RUN = {lanes: _make_spread_run(lanes) for lanes in (8, 12)}
 
 
 @compiled()
@@ -72,7 +73,7 @@ def _add_box(whole: Any, part: Any, low: Any, used: int) -> None:
 
 
 def spread(
-    places: Array,
+    points: Array,
     weights: Array | None,
     center: Array,
     steps: Array,
@@ -80,23 +81,24 @@ def spread(
     width: int,
     n_threads: int,
 ) -> Array:
-    """The sum of bumps around places (n, p) on a periodic grid; a weight scales its bump."""
-    n, p = places.shape
-    table = bump_table(width)
+    """The points (n, p) spread to a periodic grid; a weight scales the kernel of its point."""
+    n, p = points.shape
+    table = kernel_polynomials(width)
     lanes = lanes_for(width)
     missing = 3 - n
     whole = np.zeros((1,) * missing + tuple(sizes))
     guard = Lock()
+    ready: dict[int, list[tuple[Array, np.ndarray, int]]] = {}  # finished runs that wait for an earlier one
+    next_piece = 0
 
-    def work(first: int, last: int) -> None:
-        at = (places[:, first:last] - center[:, None]) * steps[:, None]
+    def spread_run(first: int, last: int) -> list[tuple[Array, np.ndarray, int]]:
+        """Small grids that together hold the points first to last, with corner and used columns."""
+        at = (points[:, first:last] - center[:, None]) * steps[:, None]
         low = np.ceil(at.min(axis=1) - 0.5 * width).astype(np.int64)
         extent = np.ceil(at.max(axis=1) - 0.5 * width).astype(np.int64) - low + width
         if extent.prod() > _SPARSE * (last - first) and last - first > _LEAST:
             middle = (first + last) // 2
-            work(first, middle)
-            work(middle, last)
-            return
+            return spread_run(first, middle) + spread_run(middle, last)
         shape = np.ones(3, np.int64)
         shape[missing:] = extent
         corner = np.zeros(3, np.int64)
@@ -104,9 +106,18 @@ def spread(
         used = int(shape[2])
         part = np.zeros((shape[0], shape[1], used + lanes - width))
         own = np.empty(0) if weights is None else weights[first:last]
-        _LAY_RUN[lanes](at, own, table, width, low, part)
+        _SPREAD_RUN[lanes](at, own, table, width, low, part)
+        return [(part, corner, used)]
+
+    def work(first: int, last: int) -> None:
+        nonlocal next_piece
+        parts = spread_run(first, last)
         with guard:
-            _add_box(whole, part, corner, used)
+            ready[first // _PIECE] = parts
+            while next_piece in ready:
+                for part, corner, used in ready.pop(next_piece):
+                    _add_box(whole, part, corner, used)
+                next_piece += 1
 
     run_pieces(work, pieces(p, _PIECE), n_threads)
     return whole.reshape(sizes)

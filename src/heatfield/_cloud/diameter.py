@@ -1,8 +1,4 @@
-"""Nearest neighbours and the diameter of large clouds: the same numbers as `spacing`, by the tree of boxes.
-
-Both are exact. Copies of one place are counted node by node, never pair by pair, so a
-cloud of a million equal points takes no longer than any other.
-"""
+"""The largest distance between two points, exact, without a table of distances."""
 
 from __future__ import annotations
 
@@ -11,89 +7,72 @@ from typing import Any
 import numpy as np
 
 from .._base.compile import compiled
-from .._base.threads import pieces, run_pieces
-from .arrange import BLOCK
-from .box_tree import DEPTH, gap, grow, points_in, reach
-from .spacing import _farthest, _largest, _nearest_in_block
+from .._base.threads import pieces
+from .arrange import BLOCK, reach_squared
+from .box_tree import DEPTH, Tree, reach
 
-# Points from which the tree pays.
-MANY = 4096
-
-
-def nearest_of_many(sources: Any, boxes: Any, n_threads: int = 1) -> tuple[Any, Any]:
-    """`spacing.nearest_distinct`, spread over threads."""
-    m, blocks = sources.shape[1], boxes.shape[2]
-    tree = grow(boxes)
-    nearest, same = np.full(m, np.inf), np.zeros(m, np.int64)
-    run_pieces(
-        lambda first, last: nearest_by_tree(sources, *tree, first, last, nearest, same),
-        pieces(blocks, 4096),
-        n_threads,
-    )
-    return nearest, same
+# Minima and maxima vectorise only if the compiler may ignore NaN, and validated points have none. Nothing else
+# is allowed: a fused product here, and none in a copy of the function inlined elsewhere, would change bits.
+_ORDERED = {"nnan", "nsz"}
 
 
-def diameter_of_many(sources: Any, boxes: Any) -> float:
-    """`spacing.diameter_squared`: a long pair first, then only what could be longer."""
-    tree = grow(boxes)
+@compiled(_ORDERED)
+def _farthest(sources: Any, i: int, start: int, stop: int) -> tuple[float, int]:
+    best, at = -1.0, i
+    for j in range(start, stop):
+        square = 0.0
+        for k in range(sources.shape[0]):
+            step = sources[k, j] - sources[k, i]
+            square += step * step
+        if square > best:
+            best, at = square, j
+    return best, at
+
+
+@compiled(_ORDERED)
+def _largest(sources: Any, i: int, start: int, stop: int, best: float) -> float:
+    for j in range(start, stop):
+        square = 0.0
+        for k in range(sources.shape[0]):
+            step = sources[k, j] - sources[k, i]
+            square += step * step
+        best = max(best, square)
+    return best
+
+
+@compiled()
+def diameter_squared(sources: Any, boxes: Any) -> float:
+    """Largest squared distance between two points.
+
+    Walking from a point to its farthest and on from there soon finds a very long
+    pair; after that only pairs of blocks whose corners are farther apart than it
+    are looked at.
+    """
+    m = sources.shape[1]
+    blocks = boxes.shape[2]
+    best, here = 0.0, 0
+    for _ in range(8):
+        square, there = _farthest(sources, here, 0, m)
+        if square <= best:
+            break
+        best, here = square, there
+    for a in range(blocks):
+        for b in range(a, blocks):
+            if reach_squared(boxes[0, :, a], boxes[1, :, a], boxes, b) <= best:
+                continue
+            for i in range(a * BLOCK, min(m, (a + 1) * BLOCK)):
+                if reach_squared(sources[:, i], sources[:, i], boxes, b) > best:
+                    best = _largest(sources, i, b * BLOCK, min(m, (b + 1) * BLOCK), best)
+    return best
+
+
+def diameter_of_many(sources: Any, tree: Tree) -> float:
+    """`diameter_squared` through the tree of boxes: a long pair first, then only what could be longer."""
     best = long_walk(sources)
     compass, radius = directions(sources, *tree)
     for first, last in pieces(radius.size, 32768):  # in pieces, so that Ctrl-C is heard
         best = farthest_by_tree(sources, *tree, compass, radius, first, last, best)
     return float(best)
-
-
-@compiled()
-def _is_one_place(node: Any) -> bool:
-    same = True
-    for k in range(node.shape[1]):
-        same = same and node[0, k] == node[1, k]
-    return same
-
-
-@compiled()
-def nearest_by_tree(
-    sources: Any, nodes: Any, begin: Any, size: Any, first: int, last: int, nearest: Any, same: Any
-) -> None:
-    """`spacing.nearest_distinct` for the blocks first to last, into ``nearest`` and ``same``."""
-    n, m = sources.shape
-    stack = np.empty(DEPTH, np.int64)
-    low, high, at = np.empty(n), np.empty(n), np.empty(n)
-    for a in range(first, last):
-        start, stop = a * BLOCK, min(m, (a + 1) * BLOCK)
-        for i in range(start, stop):
-            nearest[i], same[i] = _nearest_in_block(sources, i, start, stop, np.inf)
-        for k in range(n):
-            low[k], high[k] = sources[k, start:stop].min(), sources[k, start:stop].max()
-        farthest = nearest[start:stop].max()
-        stack[0] = 0
-        top = 1
-        while top:
-            top -= 1
-            b = stack[top]
-            if gap(low, high, nodes[b]) > farthest or (size[b] == 1 and begin[b] == a):
-                continue
-            holds_own = begin[b] <= a < begin[b] + size[b]
-            if size[b] > 1 and (holds_own or not _is_one_place(nodes[b])):
-                left, right = b + 1, b + 2 * ((size[b] + 1) // 2)
-                # The nearer child is looked at first: it narrows the search for the other.
-                if gap(low, high, nodes[left]) <= gap(low, high, nodes[right]):
-                    left, right = right, left
-                stack[top], stack[top + 1] = left, right
-                top += 2
-                continue
-            begins, count = begin[b] * BLOCK, points_in(begin[b], size[b], m)
-            one_place = _is_one_place(nodes[b])
-            for i in range(start, stop):
-                for k in range(n):
-                    at[k] = sources[k, i]
-                if gap(at, at, nodes[b]) > nearest[i]:
-                    continue
-                # Of many copies of one place, one tells the distance of all.
-                seen = 1 if one_place else count
-                nearest[i], hits = _nearest_in_block(sources, i, begins, begins + seen, nearest[i])
-                same[i] += hits * (count // seen)
-            farthest = nearest[start:stop].max()
 
 
 @compiled()

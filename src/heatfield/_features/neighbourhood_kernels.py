@@ -1,0 +1,129 @@
+"""The second layer: how much a signature varies around each point.
+
+For a field f known at every point at scale a, its deviation around point i at a coarser scale b is the
+standard deviation of f_a under the weights exp(-D**2 / 4 t_b).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._base.compile import SUMS, compiled
+from .._base.exp2 import LOG2_E
+from .._sums.dense_kernels import find_runs, gaps_to_blocks
+from .._sums.pair_kernels import TILE, fill, heat
+from .pooling import pool
+
+STEPS = (1, 3)
+
+
+@compiled()
+def scale_pairs(n_scales: int) -> Any:
+    """All (a, b) with b - a in `STEPS`, by step and then by scale."""
+    out = np.empty((len(STEPS) * n_scales, 2), np.int64)
+    count = 0
+    for step in STEPS:
+        for a in range(n_scales - step):
+            out[count, 0], out[count, 1] = a, a + step
+            count += 1
+    return out[:count]
+
+
+@compiled()
+def has_p10(b: int) -> bool:
+    """The 10th percentile is kept from the fourth scale on: at finer ones it is 0 for nearly every cloud."""
+    return b >= 3
+
+
+@compiled(SUMS)
+def _moments(weight: Any, field: Any, count: int, at: Any) -> tuple[Any, Any]:
+    """The sums of w (f - f_i) and w (f - f_i)**2.
+
+    Differences from the point's own value do not cancel: the point itself, with the
+    largest weight there is, keeps the variance comparable to the mean square.
+    """
+    zero = at - at
+    first = second = zero
+    for j in range(count):
+        step = field[j] - at
+        weighted = weight[j] * step
+        first += weighted
+        second += weighted * step
+    return first, second
+
+
+@compiled()
+def neighbourhood_deviation(
+    sources: Any, boxes: Any, unit_scales: Any, weights: Any, fields: Any, digits: float, like: Any
+) -> Any:
+    """Deviation (F, pairs, m) of the fields (F, T, m) around each point, for every pair of scales.
+
+    ``weights`` (m, T) are the sums of w. Twice the digits decide which pairs are left
+    out, because a square root follows.
+    """
+    n, m = sources.shape
+    count, steps = fields.shape[0], fields.shape[1]
+    pairs = scale_pairs(steps)
+    out = np.zeros((count, pairs.shape[0], m))
+    # Centred, so that single precision keeps its digits for the differences.
+    centred = np.empty(fields.shape, like.dtype)
+    for f in range(count):
+        for a in range(steps):
+            middle = fields[f, a].sum() / m
+            for i in range(m):
+                centred[f, a, i] = fields[f, a, i] - middle
+    tile = np.empty((n + 3, TILE + 24), like.dtype)
+    rates = np.empty(steps, like.dtype)
+    gaps = np.empty(boxes.shape[2])
+    begins = np.empty(boxes.shape[2], np.int64)
+    ends = np.empty(boxes.shape[2], np.int64)
+    sums = np.empty((count, pairs.shape[0], 2))
+    for b in range(steps):
+        rates[b] = -LOG2_E / (4.0 * unit_scales[0, b])
+    for i in range(m):
+        target = sources[:, i].copy()
+        gaps_to_blocks(target, boxes, gaps)
+        sums[:] = 0.0
+        for b in range(1, steps):
+            cut = 4.0 * unit_scales[0, b] * (2.0 * digits + np.log(m))
+            runs = find_runs(gaps, cut, m, begins, ends)
+            for r in range(runs):
+                for start in range(begins[r], ends[r], TILE):
+                    filled = min(TILE, ends[r] - start)
+                    fill(tile, 0, sources, start, filled, target)
+                    heat(tile[n], tile[n + 1], filled, rates[b])
+                    for p in range(pairs.shape[0]):
+                        if pairs[p, 1] != b:
+                            continue
+                        a = pairs[p, 0]
+                        for f in range(count):
+                            field = centred[f, a]
+                            part = _moments(tile[n + 1], field[start : start + filled], filled, field[i])
+                            sums[f, p, 0] += part[0]
+                            sums[f, p, 1] += part[1]
+        for p in range(pairs.shape[0]):
+            mass = 1.0 / weights[i, pairs[p, 1]]
+            for f in range(count):
+                mean = sums[f, p, 0] * mass
+                out[f, p, i] = np.sqrt(max(0.0, sums[f, p, 1] * mass - mean * mean))
+    return out
+
+
+@compiled()
+def pool_deviation(deviation: Any, n_scales: int, out: Any) -> None:
+    """Mean, 10th percentile (where `has_p10`) and 90th percentile over the points, pair by pair."""
+    pairs = scale_pairs(n_scales)
+    scratch = np.empty(deviation.shape[2])
+    place = 0
+    for f in range(deviation.shape[0]):
+        for p in range(deviation.shape[1]):
+            mean, _, p10, _, p90 = pool(deviation[f, p], scratch)
+            out[place] = mean
+            place += 1
+            if has_p10(pairs[p, 1]):
+                out[place] = p10
+                place += 1
+            out[place] = p90
+            place += 1

@@ -1,0 +1,131 @@
+"""The targets of one box by Fourier transform, with a check of every row against the tolerance."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._base.check import Array
+from .._cloud.arrange import BLOCK
+from .._cloud.box_tree import blocks_within, estimate_within
+from .columns import ROOT_SQUARE, ROOT_WEIGHT, WEIGHT
+from .fourier import fourier_sums, reads_grid
+from .fourier.kernel import UPSAMPLING
+from .fourier.modes import ModeGrid, digits_for
+from .near import double_radius
+from .plan import ScalePlan
+from .pricing import GRID_LIMIT, transform_cost
+from .scale_job import Part, ScaleJob
+
+# The transform's error stays below this many times eps times the largest sum (measured: below 1.4).
+SAFETY = 2.0
+
+
+def transform_box(
+    job: ScaleJob, part: Part, rows: np.ndarray, n_threads: int, report: ScalePlan
+) -> np.ndarray:
+    """Sum some targets by transform; return those where its error would break the promise."""
+    t, eps, todo, energy = float(job.t[0]), part.eps, rows, job.request.energy
+    places = _places(job, rows)
+    low, high = places.min(axis=1), places.max(axis=1)
+    around, weights = _around(job, low, high, math.sqrt(4.0 * t * job.energy_radius))
+    everything = around.shape[1] == job.sources.points.shape[1]
+    same = job.same and everything and rows.size == job.targets.points.shape[1]
+    if around.shape[1] == 0:
+        return rows
+    box = around.min(axis=1), around.max(axis=1)
+    left_out = 0.0 if everything else job.mass * math.exp(-job.energy_radius)
+    while True:
+        grid = ModeGrid.over(
+            low, high, *box, t, digits_for(eps, job.request.fourth_moment), 4.0 * t * job.energy_radius
+        )
+        by_grid = reads_grid(eps, job.request.dtype)
+        finer_grid = UPSAMPLING if by_grid else 2.0
+        # More digits than the plan asked for may not fit into memory. The first try always runs: it also
+        # gives the totals of g, which those summed directly afterwards count on.
+        if todo is not rows and grid.size * finer_grid ** len(low) > 2.0 * GRID_LIMIT:
+            job.advance(rows.size - todo.size)
+            return todo
+        if grid.size > math.prod(report.largest_grid or (0,)):
+            report.largest_grid = grid.modes
+        report.finufft_transforms += not by_grid
+        table, largest = fourier_sums(
+            places if todo is rows else _places(job, todo), around, weights, grid, t, eps,
+            directions=job.request.directions, fourth_moment=job.request.fourth_moment, energy=energy,
+            same=same and todo is rows, dtype=job.request.dtype, n_threads=n_threads,
+        )  # fmt: skip
+        error = SAFETY * eps * largest + left_out
+        good = 0.8 * job.request.tol * table[:, WEIGHT] >= error
+        totals = (table if energy else job.sums[rows[:1]])[0, ROOT_WEIGHT : ROOT_SQUARE + 1].copy()
+        _store(job, todo, good, table)
+        job.sums[rows[0], ROOT_WEIGHT : ROOT_SQUARE + 1] = totals  # of the whole box, with its first row
+        failed = todo[~good]
+        # Once more with more digits, if that is cheaper than summing the rest directly.
+        wanted = 0.3 * job.request.tol * max(1.0, float(table[~good, WEIGHT].min(initial=np.inf))) / largest
+        finer = max(job.least, min(wanted, 1e-2 * eps))
+        if (
+            failed.size == 0
+            or finer > 0.5 * eps
+            or _near_seconds(job, failed)
+            < _transform_seconds(job, low, high, around.shape[1], failed.size, finer)
+        ):
+            job.advance(rows.size - failed.size)
+            return failed
+        todo, eps, energy = failed, finer, False
+
+
+def _transform_seconds(job: ScaleJob, low: Array, high: Array, p: int, q: int, eps: float) -> float:
+    """The price of one transform over a box with p sources and q targets."""
+    return transform_cost(
+        low, high, job.sources.tree[0][0], float(job.t[0]), job.energy_radius, eps, float(p), float(q),
+        *job.transforms(), job.request.costs.as_array(),
+    )  # fmt: skip
+
+
+def _near_seconds(job: ScaleJob, rows: np.ndarray) -> float:
+    """The price of summing some targets directly, from the neighbours of a few of them."""
+    sample = rows[:: max(1, rows.size // 16)]
+    t, prices = float(job.t[0]), job.request.costs
+    total = prices.target * sample.size
+    zones = (double_radius(job.request.tol, job.request.energy), job.weight_radius, job.energy_radius)
+    for i in sample:
+        at = np.ascontiguousarray(job.targets.points[:, i])
+        before = 0
+        for zone, price in zip(zones, (prices.pair, prices.single, prices.ring), strict=True):
+            cut = 4.0 * t * zone + (job.offsets[i] if job.offsets.size else 0.0)
+            within = estimate_within(*job.sources.tree, at, at, cut, job.sources.points.shape[1])
+            total += price * (within - before)
+            before = within
+    return total * rows.size / max(1, sample.size)
+
+
+def _places(job: ScaleJob, rows: np.ndarray) -> Array:
+    """Targets by their rows; without a copy where they are a run."""
+    if rows[-1] - rows[0] == rows.size - 1:
+        return job.targets.points[:, rows[0] : rows[-1] + 1]
+    return np.ascontiguousarray(job.targets.points[:, rows])
+
+
+def _store(job: ScaleJob, rows: np.ndarray, good: np.ndarray, table: Array) -> None:
+    if not good.all():
+        job.sums[rows[good]] = table[good]
+    elif rows[-1] - rows[0] == rows.size - 1:
+        job.sums[rows[0] : rows[-1] + 1] = table
+    else:
+        job.sums[rows] = table
+
+
+def _around(job: ScaleJob, low: Array, high: Array, halo: float) -> tuple[Array, Array | None]:
+    """The sources within the halo of a box, and their weights."""
+    found = np.empty(job.sources.boxes.shape[2], np.int64)
+    count = blocks_within(*job.sources.tree, low, high, halo * halo, found)
+    m = job.sources.points.shape[1]
+    columns = (found[:count, None] * BLOCK + np.arange(BLOCK)).ravel()
+    columns = columns[columns < m]
+    # A block may reach far beyond the halo, and the grid must not.
+    places = job.sources.points[:, columns]
+    inside = ((places >= low[:, None] - halo) & (places <= high[:, None] + halo)).all(axis=0)
+    if columns.size == m and inside.all():
+        return job.sources.points, job.weights
+    return places[:, inside], None if job.weights is None else job.weights[columns[inside]]

@@ -1,0 +1,47 @@
+"""What was done at each scale and why: what the user sees as ``s.plan``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .._base.summary import Summarised, Summary
+from .plan_summary import summary_of_plan
+
+
+@dataclass
+class ScalePlan:
+    """How the sums of one scale were taken."""
+
+    t: float
+    method: str  # "dense", "near", "fourier", or "boxes" (transforms of parts, the rest near)
+    transforms: int = 0  # boxes transformed
+    largest_grid: tuple[int, ...] = ()
+    points_transformed: int = 0
+    points_near: int = 0
+    points_checked: int = 0  # transformed, but then summed directly: too lonely for the transform's error
+    finufft_transforms: int = 0  # of those, by finufft, whose last bits depend on the number of threads
+    expected_seconds: float = float("nan")  # on one core
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"t={self.t:.4g}: {self.method} ({self.reason})"
+
+
+@dataclass(repr=False)
+class Plan(Summarised):
+    """What was chosen for each scale and why; ``print(s.plan)`` shows it."""
+
+    tol: float | None
+    scales: list[ScalePlan] = field(default_factory=list)
+
+    @property
+    def methods(self) -> list[str]:
+        """One word a scale."""
+        return [scale.method for scale in self.scales]
+
+    def __str__(self) -> str:
+        head = "exact to rounding" if self.tol is None else f"tol={self.tol:g}"
+        return "\n".join([head, *map(str, self.scales)])
+
+    def _summary(self) -> Summary:
+        return summary_of_plan(self)

@@ -1,0 +1,23 @@
+"""What the fast path promises at every point, as multiples of ``tol``: the contract, in one place.
+
+Documentation, tests and benchmarks import these numbers. "Relative" is to the exact value itself, "absolute"
+to 1. The dense path is exact to rounding and needs no tolerance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+DENSITY = 1.0  # relative
+ENERGY = 1.0  # relative
+DIMENSION = 4.0  # absolute; off the data relative to 1 + d
+RESPONSE = 4.0  # absolute
+SPECTRUM = 16.0  # absolute
+TRANSITION = (
+    16.0  # absolute; in closed form. By finite differences it has the error of the dimension over the step
+)
+# Of the neighbourhood block: the square of a deviation, in units of the field's range squared.
+DEVIATION_SQUARED = 16.0
+
+# ``tol`` where none is given.
+DEFAULT_TOL = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-5}

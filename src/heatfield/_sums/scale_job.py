@@ -1,0 +1,119 @@
+"""One scale in progress: which targets are summed how, and the near sums among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._base.check import Array
+from .._base.threads import pieces, run_pieces
+from .._cloud.arrange import BLOCK
+from .._cloud.cloud import ArrangedCloud
+from .columns import ROOT_SQUARE, ROOT_WEIGHT, Request
+from .near import double_radius, near_sums
+from .pricing import chosen_nodes, price_scale
+
+# eps of the first try, in units of tol: the largest sum may be this many times (over 2) the own one.
+_FIRST_TRY = 0.1
+# The smallest error that is asked of any transform.
+LEAST_EPS = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
+_NONE = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A run of targets; those in the box (low, high) by transform to ``eps``, the others directly."""
+
+    first: int
+    last: int
+    low: Array | None = None
+    high: Array | None = None
+    eps: float = 0.0
+
+
+@dataclass
+class ScaleJob:
+    """One scale in progress."""
+
+    targets: ArrangedCloud
+    sources: ArrangedCloud
+    t: Array
+    request: Request
+    offsets: Array
+    weights: Array | None
+    weight_radius: float
+    energy_radius: float
+    sums: Array
+    advance: Callable[[int], object]
+
+    def __post_init__(self) -> None:
+        self.roots = _NONE if self.weights is None else np.sqrt(self.weights)
+        self.mass = self.sources.points.shape[1] if self.weights is None else float(self.weights.sum())
+        self.same = self.targets is self.sources
+        self.least = LEAST_EPS[self.request.dtype]
+        self.first_eps = max(self.least, _FIRST_TRY * self.request.tol)
+
+    def plan(self) -> tuple[list[Part], float]:
+        """What to do with which targets, and the price."""
+        n, m = self.sources.points.shape
+        choice, price, boxes, eps = price_scale(
+            self.targets.points, *self.targets.tree, self.offsets, m, *self.sources.tree,
+            float(self.t.mean()), double_radius(self.request.tol, self.request.energy), self.weight_radius,
+            self.energy_radius,
+            self.first_eps, self.least,
+            *self.transforms(), self.request.costs.as_array(), n <= 3 and self.t.shape[0] == 1,
+        )  # fmt: skip
+        _, begin, size = self.targets.tree
+        parts = []
+        for i, is_transform in zip(*chosen_nodes(choice, size), strict=True):
+            first, last = begin[i] * BLOCK, min(self.targets.points.shape[1], (begin[i] + size[i]) * BLOCK)
+            low, high = boxes[i]
+            parts.append(Part(first, last, low, high, eps[i]) if is_transform else Part(first, last))
+        return parts, float(price[0])
+
+    def rows_in(self, part: Part) -> np.ndarray:
+        """The targets of a part that lie in its box."""
+        if part.low is None or part.high is None:
+            return np.empty(0, np.int64)
+        places = self.targets.points[:, part.first : part.last]
+        inside = ((places >= part.low[:, None]) & (places <= part.high[:, None])).all(axis=0)
+        return part.first + np.flatnonzero(inside)
+
+    def transforms(self) -> tuple[int, bool, bool]:
+        """Packed transforms where no grid is read, whether the fourth moment counts, double precision."""
+        n = self.sources.points.shape[0]
+        fields = (1 + n + n * (n + 1) // 2 if self.request.directions else 2) + self.request.fourth_moment
+        return (fields + 1) // 2, self.request.fourth_moment, self.request.dtype == np.float64
+
+    def near(self, ranges: list[tuple[int, int]]) -> None:
+        """Sum ranges of targets directly."""
+        self._near(self.targets.points, self.t, self.offsets, self.sums, ranges)
+
+    def near_at(self, rows: np.ndarray, counted: bool) -> None:
+        """Sum scattered targets directly; ``counted`` says that the totals of g have them already."""
+        table = np.empty((rows.size, self.sums.shape[1]))
+        t = self.t[rows] if self.t.shape[0] > 1 else self.t
+        offsets = self.offsets[rows] if self.offsets.size else self.offsets
+        self._near(np.ascontiguousarray(self.targets.points[:, rows]), t, offsets, table, [(0, rows.size)])
+        if counted:
+            table[:, ROOT_WEIGHT : ROOT_SQUARE + 1] = self.sums[rows, ROOT_WEIGHT : ROOT_SQUARE + 1]
+        self.sums[rows] = table
+
+    def _near(
+        self, places: Array, t: Array, offsets: Array, table: Array, ranges: list[tuple[int, int]]
+    ) -> None:
+        like = np.empty(0, self.request.dtype)
+
+        def work(first: int, last: int) -> None:
+            near_sums(
+                places, t, offsets, self.sources.points, self.roots, self.sources.boxes, *self.sources.tree,
+                first, last, self.weight_radius, self.energy_radius, self.request.tol,
+                self.request.directions, self.request.fourth_moment, self.request.energy, like, table,
+            )  # fmt: skip
+            self.advance(last - first)
+
+        step = BLOCK * 16
+        todo = [(first + a, first + b) for first, last in ranges for a, b in pieces(last - first, step)]
+        run_pieces(work, todo, self.request.n_threads)

@@ -1,0 +1,39 @@
+"""Where to evaluate: all points of a cloud, some of them, or places anywhere in space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._base.check import Array
+from .._cloud.box_tree import nearest_source
+from .._cloud.cloud import ArrangedCloud
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Arranged targets; their ``order`` is the row of the answer that each of them fills."""
+
+    places: ArrangedCloud
+    offsets: Array  # squared distance to the nearest source; empty where the targets are sources
+    all: bool  # whether they are the cloud itself
+
+    @classmethod
+    def every(cls, cloud: ArrangedCloud) -> Targets:
+        """All points of the cloud."""
+        return cls(cloud, np.empty(0), True)
+
+    @classmethod
+    def at_indices(cls, cloud: ArrangedCloud, indices: np.ndarray) -> Targets:
+        """Points of the cloud, by their index."""
+        column = np.empty(cloud.order.size, np.int64)
+        column[cloud.order] = np.arange(cloud.order.size)
+        rows = np.argsort(column[indices], kind="stable")
+        return cls(cloud.rearranged(column[indices[rows]], rows), np.empty(0), False)
+
+    @classmethod
+    def at_places(cls, cloud: ArrangedCloud, at: Array) -> Targets:
+        """Anywhere in space, in the coordinates of the caller's cloud."""
+        places = cloud.arrange_like(at)
+        return cls(places, nearest_source(places.points, cloud.points, *cloud.tree), False)
