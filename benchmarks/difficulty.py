@@ -1,19 +1,18 @@
 """How hard the reconstructed data sets are: counts, and HFS-desc with linear discriminants, 5 folds.
 
-python benchmarks/difficulty.py       # writes benchmarks/results/difficulty.json
+python -m benchmarks.difficulty       # writes benchmarks/results/difficulty.json
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-from _machine import machine
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+import numpy as np
 
 import heatfield as hf
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, write
+from heatfield._classifier.cross_validation import cross_validate
 
-OUTPUT = Path(__file__).parent / "results" / "difficulty.json"
+OUTPUT = RESULTS / "difficulty.json"
 SETS = {
     "processes": lambda: hf.datasets.make_processes(250),
     "disks_annuli pairs": lambda: hf.datasets.make_disks_annuli(100, form="pairs"),
@@ -28,9 +27,9 @@ def main() -> None:
         clouds, labels = make()
         sizes = [len(cloud) for cloud in clouds]
         features = hf.HFSDescriptor("desc", n_jobs=-1).fit_transform(clouds)
-        readout = hf.HFSClassifier("desc", head="lda").fit_features(features, labels, n_dims=2).readout_
-        folds = StratifiedKFold(5, shuffle=True, random_state=0)
-        score = 100 * cross_val_score(readout, features, labels, cv=folds).mean()
+        model = hf.HFSClassifier("desc", head="lda")
+        folds = cross_validate(model, features, labels, n_dims=2, n_splits=5, random_state=0)
+        score = 100 * np.mean([(fold.predicted == labels[fold.test]).mean() for fold in folds])
         entry = {
             "clouds": len(clouds),
             "least": min(sizes),
@@ -39,7 +38,7 @@ def main() -> None:
         }
         result["sets"][name] = entry
         print(name, entry, flush=True)
-    OUTPUT.write_text(json.dumps(result, indent=1) + "\n")
+    write(OUTPUT, result)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
-from estimator_checks import some_clouds
 
 import heatfield as hf
 from heatfield.cli import main
+from tests.helpers.estimator_checks import some_clouds
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def test_clouds_of_one_place_are_no_clouds(folder, tmp_path, recwarn):
     assert not recwarn.list
 
 
-def test_rare_and_lost_classes_are_said(folder, tmp_path, capsys):
+def test_rare_and_lost_classes_are_reported(folder, tmp_path, capsys):
     (folder / "solo").mkdir()
     (folder / "lost").mkdir()
     (folder / ".hidden").mkdir()
@@ -183,7 +184,10 @@ def test_rare_and_lost_classes_are_said(folder, tmp_path, capsys):
     assert "of 3 classes" in said.out
     hf.write_points(folder / "solo" / "b.ply", np.random.default_rng(1).normal(size=(20, 3)))
     assert closed_form(folder, tmp_path / "m", "--head", "svm") == 1
-    assert "2 folds instead of 5, class 'solo' has 2 clouds only" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "2 folds instead of 5, class 'solo' has 2 clouds only" in said
+    assert re.search(r"^fold 1 of 2$", said, re.MULTILINE)
+    assert re.search(r"^fold 2 of 2, about \d+ min \d\d s left for all folds$", said, re.MULTILINE)
     (tmp_path / "labels.csv").write_text("solo/a.ply,\n")
     assert closed_form(folder, tmp_path / "m", "--labels", str(tmp_path / "labels.csv")) == 2
     assert "line 1: the file 'solo/a.ply' has no label" in capsys.readouterr().err
@@ -198,7 +202,7 @@ def test_figures_of_an_older_training_do_not_stay(folder, tmp_path):
 
 
 @pytest.mark.parametrize("where", ["beside", "among"])
-def test_a_stopped_training_goes_on(folder, tmp_path, where, monkeypatch, capsys):
+def test_a_stopped_training_continues(folder, tmp_path, where, monkeypatch, capsys):
     """Also with other threads and a model among the classes: what it keeps there is no class of its own."""
     torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()

@@ -12,7 +12,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 
 from .._base.check import Array, check_choice, check_count, check_dtype, check_tol
-from .preprocessing import ROUND_OFF, AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
+from .._features.round_off import ROUND_OFF
+from .labels import rarest_class
+from .preprocessing import AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
 
 HEADS = ("mlp", "lda", "svm")
 
@@ -61,11 +63,10 @@ def head_pipeline(model: Any, head: str, dense: bool) -> Pipeline:
 
 
 def _inner_folds(model: Any, labels: np.ndarray) -> StratifiedKFold:
-    values, counts = np.unique(labels, return_counts=True)
-    if counts.min() < 2:
-        rare = values[counts.argmin()].item()
+    rare, count = rarest_class(labels)
+    if count < 2:
         raise ValueError(
-            f"head='auto' needs at least 2 clouds a class, but class {rare!r} has 1; choose a head"
+            f"head='auto' needs at least 2 clouds per class, but class {rare!r} has 1; choose a head"
         )
-    folds = min(check_count(model.inner_folds, "inner_folds", 2), int(counts.min()))
+    folds = min(check_count(model.inner_folds, "inner_folds", 2), count)
     return StratifiedKFold(folds, shuffle=True, random_state=model.random_state)

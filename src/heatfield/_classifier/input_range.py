@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from .._base.check import Array, HeatFieldWarning
+from .._base.check import Array
+from .._base.warn import warn_caller
 
 # Clouds may be this many times smaller or larger than any of the training set.
 _MARGIN = 4.0
@@ -44,11 +44,9 @@ class InputRange:
         """Warn of clouds far outside."""
         odd = self.unlike(clouds)
         if odd:
-            warnings.warn(
+            warn_caller(
                 f"{len(odd)} of {len(clouds)} clouds are unlike the training set: "
-                f"clouds[{odd[0][0]}] {odd[0][1]}",
-                HeatFieldWarning,
-                stacklevel=4,
+                f"clouds[{odd[0][0]}] {odd[0][1]}"
             )
 
 

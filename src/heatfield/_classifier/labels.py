@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+Labels = Sequence[Any] | NDArray[Any]
 
-def checked_labels(y: Sequence[Any]) -> np.ndarray:
+
+def checked_labels(y: Labels) -> np.ndarray:
     """Labels of at least two classes as an array of words or of numbers."""
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind not in "biufU":  # as of pandas: words and numbers, but numpy does not know it
@@ -23,3 +26,9 @@ def checked_labels(y: Sequence[Any]) -> np.ndarray:
     if len(np.unique(labels)) < 2:
         raise ValueError(f"y must hold at least two classes, got only {np.unique(labels).tolist()}")
     return labels
+
+
+def rarest_class(labels: np.ndarray) -> tuple[Any, int]:
+    """The label that the fewest clouds carry, and how many they are."""
+    values, counts = np.unique(labels, return_counts=True)
+    return values.tolist()[counts.argmin()], int(counts.min())

@@ -16,10 +16,6 @@ from .._features.layout import Layout
 # that of 1, however small they are. The others are exact relative to themselves.
 _ORDER_ONE = {"hds", "transition", "spectrum", "gradient", "correlation", "coupling", "neighbourhood"}
 
-# A feature that varies less than this over the training set, relative to its
-# magnitude, is constant up to round-off: a thousand times what rotating a cloud changes.
-ROUND_OFF = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-3}
-
 
 def magnitudes(columns: Layout) -> Array:
     """The magnitude below which a feature's own size says nothing: 1, or 0 where it is exact by itself."""

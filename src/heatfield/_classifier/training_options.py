@@ -1,9 +1,9 @@
-"""The learned variants of `HFSClassifier`: options checked, features made, and only then torch."""
+"""How a learned variant is trained: the options of `HFSClassifier`, checked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import check_choice, check_count
-from .._features.point_features import PointRecipe
 
 if TYPE_CHECKING:
-    from ..nn._learner import Learner
     from ..nn._training import Training
 
-LEARNED = ("full", "dgcnn")
 # Options of the network and of its training: of no use, and refused, with the other variants.
 OPTIONS = (
     "network", "batch_size", "optimizer", "learning_rate", "final_rate", "weight_decay", "label_smoothing",
@@ -37,58 +34,9 @@ def refuse_learned_options(model: Any) -> None:
         )
 
 
-def point_recipe(model: Any, n_dims: int) -> PointRecipe:
-    """The features that a classifier asks for."""
-    if model.head != "mlp":
-        raise ValueError(
-            f"head={model.head!r} is an option of the closed-form variants, got variant={model.variant!r}"
-        )
-    return PointRecipe.checked(
-        n_dims,
-        model.blocks,
-        n_scales=model.n_scales,
-        c_min=model.c_min,
-        c_max=model.c_max,
-        transition=model.transition,
-        method=model.method,
-        tol=model.tol,
-        dtype=model.dtype,
-    )
-
-
-def new_learner(model: Any, recipe: PointRecipe, n_classes: int) -> Learner:
-    """An untrained network of the classifier's kind."""
-    learner = _torch_side()
-    return learner.Learner(
-        model.variant, recipe, n_classes, model.network, learner.choose_device(model.device)
-    )
-
-
-@dataclass(frozen=True)
-class LearningPlan:
-    """All that a training needs beside the features."""
-
-    learner: Learner  # not trained yet
-    classes: NDArray
-    positions: NDArray[np.int64]  # of the labels among the classes
-    watching: NDArray[np.bool_] | None
-    training: Training
-
-
-def plan_learning(model: Any, recipe: PointRecipe, labels: NDArray) -> LearningPlan:
-    """What a classifier asks for, checked against its labels before anything is computed."""
-    classes, positions = np.unique(labels, return_inverse=True)
-    positions = positions.astype(np.int64)
-    options = training(model, positions, classes)
-    # Without a seed every split is another, but a training that goes on must find the one it had.
-    seed = 0 if options.seed is None and options.checkpoint is not None else options.seed
-    watching = held_out(model.validation, positions, classes, seed)
-    return LearningPlan(new_learner(model, recipe, len(classes)), classes, positions, watching, options)
-
-
 def training(model: Any, labels: NDArray, classes: NDArray) -> Training:
     """How to train: the variant's own recipe with what the user asked for."""
-    found = _torch_side().RECIPES[model.variant]
+    found = torch_side().RECIPES[model.variant]
     asked: dict[str, Any] = {"progress": model.progress}
     if model.random_state is not None:
         asked["seed"] = check_count(model.random_state, "random_state", 0)
@@ -172,12 +120,13 @@ def held_out(share: Any, labels: NDArray, classes: NDArray, seed: int | None) ->
         rows = rng.permutation(np.flatnonzero(labels == label))
         if len(rows) < 2:
             rare = classes.tolist()[label]
-            raise ValueError(f"validation={share!r} needs at least 2 clouds a class, class {rare!r} has 1")
+            raise ValueError(f"validation={share!r} needs at least 2 clouds per class, class {rare!r} has 1")
         out[rows[: min(len(rows) - 1, max(1, round(share * len(rows))))]] = True
     return out
 
 
-def _torch_side() -> Any:
+def torch_side() -> Any:
+    """The module of the networks: torch is imported where it is needed."""
     from ..nn import _learner
 
     return _learner

@@ -7,66 +7,35 @@ by scale, and all threads for itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .._base.check import Array
 from .._cloud.cloud import ArrangedCloud
 from .._signatures import equations
 from .._signatures.evaluate import evaluate
-from .._signatures.scales import geometric
-from .._sums.columns import Request
-from .layout import NEED_SPECTRUM, Layout
 from .neighbourhood import pool_neighbourhood
 from .pooling import FLAT, correlations, couplings, pool_channels, standardise
+from .settings import DescriptorSettings
 
 # A channel that varies less than this many tol is flat as far as the fast path can tell.
 _FLAT = 100.0
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """All that decides the numbers of a descriptor."""
-
-    columns: Layout
-    n_scales: int
-    c_min: float
-    c_max: float
-    joint: bool
-    exact: bool
-    centers: Array
-    sigma: float
-    method: str
-    tol: float
-    dtype: np.dtype
-
-    @property
-    def with_spectrum(self) -> bool:
-        """Whether any chosen block is read from the sums of w r and w r r'."""
-        return not NEED_SPECTRUM.isdisjoint(self.columns.columns)
-
-
-def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1) -> None:
+def describe_cloud(points: Array, settings: DescriptorSettings, out: Array, n_threads: int = 1) -> None:
     """Write the descriptor of one cloud; all NaN if it has fewer than two distinct points."""
     out[:] = np.nan
     m, n = points.shape
     if m < 2:
         return
     cloud = ArrangedCloud.of(points, n_threads)
-    spacing = cloud.spacing
-    if not spacing > 0.0:
+    if not cloud.spacing > 0.0:
         return
-    scales = geometric(recipe.c_min * spacing**2, recipe.c_max * cloud.diameter**2, recipe.n_scales)[None, :]
-    columns = recipe.columns.columns
-    request = Request(
-        tol=recipe.tol,
-        directions=recipe.with_spectrum,
-        fourth_moment=recipe.exact,
+    scales = settings.times(cloud)
+    columns = settings.columns.columns
+    request = settings.request(
+        directions=settings.with_spectrum,
         energy="global" in columns,
         gradient="gradient" in columns,
-        method=recipe.method,
-        dtype=recipe.dtype,
         n_threads=n_threads,
     )
     found = evaluate(cloud, None, scales, request)
@@ -76,11 +45,11 @@ def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1
     if tau is None:
         tau = equations.transition_by_difference(d, scales)
     if "global" in columns:
-        out[columns["global"]] = _global_block(found.energy, found.response, scales, recipe.joint)
+        out[columns["global"]] = _global_block(found.energy, found.response, scales, settings.joint)
     if "hds" in columns:
-        parts = equations.heat_dimension_spectrum(found.density, d, recipe.centers, recipe.sigma)
+        parts = equations.heat_dimension_spectrum(found.density, d, settings.centers, settings.hds_sigma)
         out[columns["hds"]] = np.concatenate([part.T.ravel() for part in parts])
-    channels = _channels(found.density, d, tau, found.spectrum, recipe.joint)
+    channels = _channels(found.density, d, tau, found.spectrum, settings.joint)
     for block, rows in (
         ("density", (0, 1)),
         ("dimension", (1, 2)),
@@ -92,7 +61,7 @@ def describe_cloud(points: Array, recipe: Recipe, out: Array, n_threads: int = 1
     if found.gradient is not None:
         pool_channels(np.ascontiguousarray(found.gradient.T)[None], out[columns["gradient"]])
     if "correlation" in columns or "coupling" in columns:
-        standard = standardise(channels, FLAT if dense else max(FLAT, _FLAT * recipe.tol))
+        standard = standardise(channels, FLAT if dense else max(FLAT, _FLAT * settings.tolerance))
         if "correlation" in columns:
             correlations(standard, out[columns["correlation"]])
         if "coupling" in columns:

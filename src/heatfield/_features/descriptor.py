@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.check import (
-    Array,
-    HeatFieldWarning,
-    as_clouds,
-    check_choice,
-    check_count,
-    check_dtype,
-    check_range,
-    check_tol,
-    thread_count,
-)
-from .._base.threads import even_pieces, run_pieces
-from .._signatures.signatures import check_hds
-from .._sums.choose import surely_dense
-from .._sums.dense import one_blas_thread
-from .describe import Recipe, describe_cloud
-from .layout import VARIANT_BLOCKS, Layout, layout
+from .._base.check import Array, as_clouds, thread_count
+from .cloud_input import TakesClouds
+from .describe import describe_cloud
+from .layout import Layout
+from .schedule import each_cloud, warn_of_empty
+from .settings import DescriptorSettings, options_of
 
 
-class HFSDescriptor(TransformerMixin, BaseEstimator):
+class HFSDescriptor(TransformerMixin, TakesClouds):
     """Closed-form heat field descriptors of clouds of any size: a scikit-learn transformer.
 
     Parameters
@@ -113,113 +101,82 @@ class HFSDescriptor(TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, clouds: Sequence[ArrayLike], y: Any = None) -> HFSDescriptor:  # noqa: ARG002
-        """Check the parameters and learn the dimension of the points; there is nothing else to learn."""
-        n = as_clouds(clouds)[0].shape[1]
+        """Check the parameters and learn the dimension of the points; there is nothing else to learn.
+
+        Returns
+        -------
+        self : HFSDescriptor
+        """
+        return self._fit_dims(as_clouds(clouds)[0].shape[1])
+
+    def _fit_dims(self, n: int) -> HFSDescriptor:
+        """`fit` where the dimension of the points is known: clouds teach nothing else."""
         if self.n_dims is not None and self.n_dims != n:
             raise ValueError(
                 f"clouds[0] has {n} coordinates a point, but n_dims={self.n_dims!r} was asked for"
             )
-        self._recipe(n)
-        thread_count(self.n_jobs)
+        self._settings(n)
         self.n_dims_ = n
         return self
 
     def fit_transform(self, clouds: Sequence[ArrayLike], y: Any = None, **params: Any) -> Any:  # noqa: ARG002
-        """`fit` and `transform`, checking the clouds once."""
-        return self.fit(clouds).transform(clouds)
+        """`fit` and `transform`, checking the clouds once.
+
+        Returns
+        -------
+        features : (N, columns)
+        """
+        checked = as_clouds(clouds)
+        return self._fit_dims(checked[0].shape[1])._compute(checked)
 
     def transform(self, clouds: Sequence[ArrayLike]) -> Array:
-        """Descriptors (N, columns) of N clouds."""
+        """Descriptors of N clouds.
+
+        Returns
+        -------
+        features : (N, columns)
+        """
         check_is_fitted(self, "n_dims_")
-        checked = as_clouds(clouds)
-        if checked[0].shape[1] != self.n_dims_:
-            raise ValueError(
-                f"clouds[0] has {checked[0].shape[1]} coordinates a point, "
-                f"but the descriptor was fitted on {self.n_dims_}"
-            )
-        return self._compute(checked)
+        return self._compute(as_clouds(clouds))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:  # noqa: ARG002
-        """Names that explain themselves: block, statistic, scale, as in ``dimension_p90_s3``."""
+        """Names that explain themselves: block, statistic, scale, as in ``dimension_p90_s3``.
+
+        Returns
+        -------
+        names : (columns,) array of str
+        """
         return np.array(self.layout().names, dtype=object)
 
     def layout(self) -> Layout:
-        """The columns: their names, and those of each block."""
+        """The columns: their names, and those of each block.
+
+        Returns
+        -------
+        layout : Layout
+            With ``names``, ``columns`` (a slice by block) and ``width``.
+        """
         n = getattr(self, "n_dims_", None) or self.n_dims or 3
-        return self._recipe(check_count(n, "n_dims", 1)).columns
+        return self._settings(n).columns
 
-    def _recipe(self, n: int) -> Recipe:
+    def _settings(self, n: int) -> DescriptorSettings:
         """The parameters, checked."""
-        variant = check_choice(self.variant, "variant", tuple(VARIANT_BLOCKS))
-        transition = self.transition or ("exact" if variant == "joint" else "difference")
-        check_choice(transition, "transition", ("difference", "exact"))
-        precision = check_dtype(self.dtype)
-        n_scales = check_count(self.n_scales, "n_scales", 2)
-        c_min, c_max = check_range(self.c_min, self.c_max)
-        centers, sigma = check_hds(self.hds_centers, self.hds_sigma, n)
-        return Recipe(
-            columns=layout(variant, chosen_blocks(variant, self.blocks), n, n_scales, centers),
-            n_scales=n_scales,
-            c_min=c_min,
-            c_max=c_max,
-            joint=variant == "joint",
-            exact=transition == "exact",
-            centers=centers,
-            sigma=sigma,
-            method=check_choice(self.method, "method", ("auto", "dense", "fast")),
-            tol=check_tol(self.tol, precision),
-            dtype=precision,
-        )
+        return DescriptorSettings(n, variant=self.variant, **options_of(self))
 
-    def _compute(self, clouds: list[Array]) -> Array:
-        recipe = self._recipe(self.n_dims_)
-        out = np.empty((len(clouds), recipe.columns.width))
-
-        n_threads = thread_count(self.n_jobs)
-        # Clouds that may take the fast path get all threads, one after the other: their memory is O(m T).
-        small = [i for i, c in enumerate(clouds) if surely_dense(recipe.method, *c.shape)]
-        large = sorted(set(range(len(clouds))) - set(small))
-
-        def work(first: int, last: int) -> None:
-            for i in small[first:last]:
-                describe_cloud(clouds[i], recipe, out[i])
-
-        with one_blas_thread(self.n_dims_):
-            ranges = even_pieces([clouds[i].shape[0] for i in small])
-            run_pieces(work, ranges, n_threads, progress="clouds")
-            for i in large:
-                describe_cloud(clouds[i], recipe, out[i], n_threads)
-        empty = np.flatnonzero(np.isnan(out).all(axis=1))
-        if empty.size:
-            shown = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
-            warnings.warn(
-                f"{empty.size} of {len(clouds)} clouds have fewer than two distinct points, "
-                f"so their descriptors are NaN: clouds {shown}",
-                HeatFieldWarning,
-                stacklevel=4,
+    def _compute(self, clouds: list[Array], n_jobs: Any = "own") -> Array:
+        """`transform` of clouds that were checked before, by the descriptor's own ``n_jobs`` or another."""
+        if clouds[0].shape[1] != self.n_dims_:
+            raise ValueError(
+                f"clouds[0] has {clouds[0].shape[1]} coordinates a point, "
+                f"but the descriptor was fitted on {self.n_dims_}"
             )
-        return out
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A list of clouds is neither a 2-D array nor free of gaps.
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        tags.no_validation = True
-        return tags
-
-
-def chosen_blocks(variant: str, blocks: Iterable[str] | None) -> tuple[str, ...]:
-    """The blocks asked for, checked against those of the variant."""
-    known = VARIANT_BLOCKS[variant]
-    if blocks is None:
-        return known
-    if isinstance(blocks, str):
-        raise ValueError(f"blocks must be a sequence of names, got the string {blocks!r}; pass ({blocks!r},)")
-    chosen = tuple(blocks)
-    unknown = [b for b in chosen if b not in known]
-    if unknown or not chosen:
-        raise ValueError(
-            f"blocks must be some of {', '.join(map(repr, known))} for variant={variant!r}, got {chosen!r}"
+        settings = self._settings(self.n_dims_)
+        out = np.empty((len(clouds), settings.columns.width))
+        each_cloud(
+            lambda i, threads: describe_cloud(clouds[i], settings, out[i], threads),
+            clouds,
+            method=settings.method,
+            n_threads=settings.n_threads if n_jobs == "own" else thread_count(n_jobs),
         )
-    return chosen
+        warn_of_empty(out, "their descriptors are NaN")
+        return out

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._base.check import Array, check_dtype, check_tol
+from .._base.check import Array
 from .._cloud.cloud import ArrangedCloud
-from .._signatures.signatures import Signatures
+from .._signatures.evaluate import Outputs
 from .._sums.columns import DIGITS, Request
 from .neighbourhood_kernels import has_p10, neighbourhood_deviation, pool_deviation
 from .neighbourhood_to_tolerance import deviations_to_tolerance
@@ -40,28 +40,18 @@ def pool_neighbourhood(
         place += len(kept)
 
 
-def deviation_at_points(points: Array, s: Signatures, tol: float | None, dtype: str) -> Array:
-    """Deviation (m, fields x pairs of scales) of log u, d_heat and 2t lambda_k around each point of a cloud.
+def deviation_at_points(cloud: ArrangedCloud, scales: Array, found: Outputs, request: Request) -> Array:
+    """Deviation (fields x pairs of scales, m) of log u, d_heat and 2t lambda_k around each point.
 
-    ``s`` are the signatures of the same points.
+    ``found`` are the outputs at all points of the cloud; all is in kd order.
     """
-    assert s.spectrum is not None
-    assert s.plan is not None
-    cloud = ArrangedCloud.of(points)
-    m, n = points.shape
-    fields = np.stack([np.log(s.density).T, s.dimension.T, *s.spectrum.transpose(2, 1, 0)])
-    fields = np.ascontiguousarray(fields[:, :, cloud.order])
-    mass = (s.density * (4.0 * np.pi * s.scales) ** (n / 2))[cloud.order]
-    unit = cloud.unit_scales(s.scales[None, :])
-    precision = check_dtype(dtype)
-    if s.plan.tol is None:  # dense
-        found = _dense(cloud, unit, mass, fields, precision).reshape(-1, m)
-    else:
-        request = Request(tol=check_tol(tol, precision), dtype=precision)
-        found = np.stack([f for _, f in deviations_to_tolerance(cloud, unit[0], mass, fields, request)])
-    out = np.empty((m, len(found)))
-    out[cloud.order] = found.T
-    return out
+    assert found.spectrum is not None
+    fields = np.stack([np.log(found.density).T, found.dimension.T, *found.spectrum.transpose(2, 1, 0)])
+    mass = found.density * (4.0 * np.pi * scales) ** (len(cloud.points) / 2)
+    unit = cloud.unit_scales(scales)
+    if found.plan.tol is None:  # dense
+        return _dense(cloud, unit, mass, fields, request.dtype).reshape(-1, cloud.order.size)
+    return np.stack([f for _, f in deviations_to_tolerance(cloud, unit[0], mass, fields, request)])
 
 
 def _dense(cloud: ArrangedCloud, unit: Array, mass: Array, fields: Array, dtype: np.dtype) -> Array:

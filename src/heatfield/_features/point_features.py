@@ -2,82 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from .._base.check import Array, check_choice, check_count, check_dtype, check_range, check_tol
-from .._signatures.channels import block_columns, block_values, blocks_with_spectrum, learned_blocks
-from .._signatures.signatures import Signatures, signatures
+from .._base.check import Array
+from .._cloud.cloud import ArrangedCloud
+from .._signatures import equations
+from .._signatures.channels import block_columns, block_values, learned_blocks
+from .._signatures.evaluate import Outputs, evaluate
 from .layout import PAPER_BLOCKS, layout
 from .neighbourhood import deviation_at_points
 from .neighbourhood_kernels import scale_pairs
+from .settings import FeatureSettings, names_of
 
 # Which blocks describe the whole cloud and which each point, in their order.
 WHOLE_BLOCKS = ("global", "log_global", "hds")
 POINT_BLOCKS = (*learned_blocks(), "gradient", "neighbourhood")
 
-# Differences of numbers of order one, whose round-off is that of 1; see `_classifier.preprocessing`.
+# Differences of numbers of order one, whose round-off is that of 1; see `round_off`.
 _ORDER_ONE = ("log_density", "transition", "spectrum", "gradient", "neighbourhood")
-# Read from the spectrum.
-_NEED_SPECTRUM = {*blocks_with_spectrum(), "gradient", "neighbourhood"}
 
 
 @dataclass(frozen=True)
-class PointRecipe:
+class PointSettings(FeatureSettings):
     """All that decides the numbers: `features_of` depends on nothing else but the points."""
 
-    n_dims: int
-    blocks: tuple[str, ...]
-    n_scales: int
-    c_min: float
-    c_max: float
-    transition: str
-    method: str
-    tol: float | None
-    dtype: str
-
-    @classmethod
-    def checked(
-        cls,
-        n_dims: int,
-        blocks: Iterable[str] | None = None,
-        *,
-        n_scales: int = 8,
-        c_min: float = 0.05,
-        c_max: float = 0.25,
-        transition: str | None = None,
-        method: str = "auto",
-        tol: float | None = None,
-        dtype: str = "float64",
-    ) -> PointRecipe:
-        """The settings, or a ValueError that says what is wrong with them."""
+    def _checked_blocks(self, blocks: Any) -> tuple[str, ...]:
         known = (*WHOLE_BLOCKS, *POINT_BLOCKS)
-        if isinstance(blocks, str):
-            raise ValueError(
-                f"blocks must be a sequence of names, got the string {blocks!r}; pass ({blocks!r},)"
-            )
-        chosen = PAPER_BLOCKS if blocks is None else tuple(blocks)
+        chosen = PAPER_BLOCKS if blocks is None else names_of(blocks)
         if any(b not in known for b in chosen) or not any(b in POINT_BLOCKS for b in chosen):
             raise ValueError(
                 f"blocks must be some of {', '.join(map(repr, known))}, "
                 f"with at least one of {', '.join(map(repr, POINT_BLOCKS))}, got {chosen!r}"
             )
-        low, high = check_range(c_min, c_max)
-        precision = check_dtype(dtype)
-        check_tol(tol, precision)
-        return cls(
-            check_count(n_dims, "n_dims", 1),
-            tuple(b for b in known if b in chosen),
-            check_count(n_scales, "n_scales", 2),
-            low,
-            high,
-            check_choice(transition or "difference", "transition", ("difference", "exact")),
-            check_choice(method, "method", ("auto", "dense", "fast")),
-            tol,
-            precision.name,
-        )
+        return tuple(b for b in known if b in chosen)
+
+    def identity(self) -> dict[str, Any]:
+        """See `SignatureSettings`."""
+        found = super().identity()
+        # Lengths of gradients had half of the digits once: kept features of then are computed again.
+        return {**found, "gradient": 2} if "gradient" in self.point_blocks else found
 
     @property
     def point_blocks(self) -> tuple[str, ...]:
@@ -97,7 +63,7 @@ class PointRecipe:
             if block != "neighbourhood":
                 channels += [block] if block == "gradient" else block_columns(block, self.n_dims)
         names = [f"{channel}_s{a}" for a in range(self.n_scales) for channel in channels]
-        if "neighbourhood" in self.blocks:
+        if "neighbourhood" in self.point_blocks:
             fields = ("log_density", "dimension", *self._axes)
             pairs = scale_pairs(self.n_scales)
             names += [f"neighbourhood_{field}_s{a}_s{b}" for field in fields for a, b in pairs]
@@ -114,7 +80,7 @@ class PointRecipe:
         for block in self.whole_blocks:
             variant = "joint" if block == "log_global" else "desc"
             plain = "global" if block == "log_global" else block
-            names += layout(variant, (plain,), self.n_dims, self.n_scales, range(self.n_dims + 1)).names
+            names += layout(variant, (plain,), self.n_dims, self.n_scales, self.centers.tolist()).names
         return tuple(names)
 
     def magnitudes(self) -> tuple[Array, Array]:
@@ -124,48 +90,51 @@ class PointRecipe:
         return np.array(points), np.array(whole)
 
 
-def features_of(points: Array, recipe: PointRecipe) -> tuple[Array, Array]:
+def features_of(points: Array, settings: PointSettings, n_threads: int = 1) -> tuple[Array, Array]:
     """Features of every point (m, F) and of the cloud (W,); NaN where there is no scale schedule."""
-    n, steps = recipe.n_dims, recipe.n_scales
     if len(points) == 0 or (points == points[0]).all():  # nothing is known, but there is a row to say so
-        rows = np.full((max(1, len(points)), len(recipe.point_names)), np.nan)
-        return rows, np.full(len(recipe.whole_names), np.nan)
-    s = signatures(
-        points,
-        n_scales=steps,
-        c_min=recipe.c_min,
-        c_max=recipe.c_max,
-        transition=recipe.transition,
-        with_spectrum=not _NEED_SPECTRUM.isdisjoint(recipe.blocks),
-        method=recipe.method,
-        tol=recipe.tol,
-        dtype=recipe.dtype,
+        rows = np.full((max(1, len(points)), len(settings.point_names)), np.nan)
+        return rows, np.full(len(settings.whole_names), np.nan)
+    cloud = ArrangedCloud.of(points, n_threads)
+    scales = settings.times(cloud)
+    request = settings.request(
+        directions=settings.with_spectrum,
+        energy=True,  # always: the plan of the fast path, and so its last digits, depend on it
+        gradient="gradient" in settings.point_blocks,
+        n_threads=n_threads,
     )
-    channels = []
-    for block in recipe.point_blocks:
-        if block == "neighbourhood":
-            continue  # of pairs of scales, not of one
-        if block == "gradient":
-            channels.append(_gradient_length(s, n)[:, :, None])
-        else:
-            channels.append(block_values(block, s))
+    found = evaluate(cloud, None, scales, request)
+    second = None
+    if "neighbourhood" in settings.point_blocks:
+        second = np.empty((len(points), len(scale_pairs(settings.n_scales)) * (2 + settings.n_dims)))
+        second[cloud.order] = deviation_at_points(cloud, scales, found, request).T
+    found = found.in_order(cloud.order, n_threads)
+    if found.transition is None:
+        found = replace(found, transition=equations.transition_by_difference(found.dimension, scales))
+    channels = [_channel(found, block) for block in settings.point_blocks if block != "neighbourhood"]
     parts = [np.concatenate(channels, axis=2).reshape(len(points), -1)] if channels else []
-    if "neighbourhood" in recipe.blocks:
-        parts.append(deviation_at_points(points, s, recipe.tol, recipe.dtype))
-    whole = [_whole_block(s, block) for block in recipe.whole_blocks]
+    if second is not None:
+        parts.append(second)
+    whole = [_whole_block(found, block, scales, settings) for block in settings.whole_blocks]
     return np.concatenate(parts, axis=1), np.concatenate(whole) if whole else np.empty(0)
 
 
-def _gradient_length(s: Signatures, n: int) -> Array:
-    """sqrt(2t) |grad log u|: its square is d_heat - n - the sum of the spectrum."""
-    assert s.spectrum is not None
-    return np.sqrt(np.maximum(0.0, s.dimension - n - s.spectrum.sum(axis=2)))
+def _channel(found: Outputs, block: str) -> Array:
+    """One local signature (m, T, 1), or all of the spectrum (m, T, n)."""
+    if block == "gradient":
+        assert found.gradient is not None
+        return found.gradient[:, :, None]
+    return block_values(block, found)
 
 
-def _whole_block(s: Signatures, block: str) -> Array:
+def _whole_block(found: Outputs, block: str, scales: Array, settings: PointSettings) -> Array:
     if block == "hds":
-        return np.concatenate([s.hds.composition.T.ravel(), s.hds.contrast.T.ravel()])
-    parts = [s.energy, s.response, s.roughness, s.relative_roughness]
+        shares = equations.heat_dimension_spectrum(
+            found.density, found.dimension, settings.centers, settings.hds_sigma
+        )
+        return np.concatenate([part.T.ravel() for part in shares])
+    dirichlet = equations.roughness(found.energy, found.response, scales)
+    parts = [found.energy, found.response, dirichlet, equations.relative_roughness(found.energy, dirichlet)]
     if block == "log_global":
         # A single place has no roughness: its logarithm is a gap, as in the joint descriptor.
         parts = [p if i == 1 else np.log(np.where(p > 0.0, p, np.nan)) for i, p in enumerate(parts)]

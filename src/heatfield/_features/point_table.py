@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.check import Array, HeatFieldWarning, thread_count
+from .._base.check import Array, thread_count
 from .._base.files import open_atomically
-from .._base.threads import even_pieces, run_pieces
-from .._sums.dense import one_blas_thread
 from .layout import SCHEMA
-from .point_features import PointRecipe, features_of
+from .point_features import PointSettings, features_of
+from .schedule import each_cloud, warn_of_empty
 
 # Clouds whose mean and spread set the unit in which single precision stores the features.
 _PILOT = 64
@@ -41,7 +40,7 @@ class PointTable:
     coordinates : (P, n) float32
         The points, each cloud centred and scaled to the unit ball.
     shift, unit : (F,)
-    recipe : PointRecipe
+    recipe : PointSettings
     """
 
     rows: NDArray[np.float32]
@@ -50,7 +49,7 @@ class PointTable:
     coordinates: NDArray[np.float32]
     shift: Array
     unit: Array
-    recipe: PointRecipe
+    recipe: PointSettings
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -101,7 +100,7 @@ def packed(starts: NDArray[np.int64], clouds: NDArray) -> tuple[NDArray[np.int64
 
 def point_table(
     clouds: Sequence[Array],
-    recipe: PointRecipe,
+    recipe: PointSettings,
     *,
     unit: tuple[Array, Array] | None = None,
     n_jobs: int | None = 1,
@@ -124,31 +123,32 @@ def point_table(
     rows = np.empty((starts[-1], width), np.float32)
     whole = np.empty((len(clouds), len(recipe.whole_names)))
     coordinates = np.zeros((starts[-1], recipe.n_dims), np.float32)
-    if unit is None:
-        pilots = np.linspace(0, len(clouds) - 1, min(_PILOT, len(clouds))).astype(int)
-        unit = _pilot([features_of(clouds[i], recipe)[0] for i in dict.fromkeys(pilots.tolist())])
+
+    def write(i: int, table: Array, of_cloud: Array) -> None:
+        whole[i] = of_cloud
+        with np.errstate(over="ignore"):  # a cloud in another unit may be out of single precision
+            rows[starts[i] : starts[i + 1]] = (table - shift) / scale
+        if len(clouds[i]):
+            coordinates[starts[i] : starts[i + 1]] = unit_ball(clouds[i])
+
+    run = partial(each_cloud, clouds=clouds, method=recipe.method, n_threads=thread_count(n_jobs))
+    rest = np.arange(len(clouds))
+    if unit is None:  # known after the sample only, whose features wait for it
+        pilots = np.unique(np.linspace(0, len(clouds) - 1, min(_PILOT, len(clouds))).astype(int))
+        waiting: dict[int, tuple[Array, Array]] = {}
+
+        def wait(i: int, threads: int) -> None:
+            waiting[i] = features_of(clouds[i], recipe, threads)
+
+        run(wait, chosen=pilots.tolist())
+        unit = shift, scale = _pilot([waiting[i][0] for i in pilots.tolist()])
+        for i in pilots.tolist():
+            write(i, *waiting.pop(i))
+        rest = np.setdiff1d(rest, pilots)
     shift, scale = unit
-
-    def work(first: int, last: int) -> None:
-        for i in range(first, last):
-            table, whole[i] = features_of(clouds[i], recipe)
-            with np.errstate(over="ignore"):  # a cloud in another unit may be out of single precision
-                rows[starts[i] : starts[i + 1]] = (table - shift) / scale
-            if len(clouds[i]):
-                coordinates[starts[i] : starts[i + 1]] = unit_ball(clouds[i])
-
-    with one_blas_thread(recipe.n_dims):
-        run_pieces(work, even_pieces(sizes), thread_count(n_jobs), progress="clouds")
+    run(lambda i, threads: write(i, *features_of(clouds[i], recipe, threads)), chosen=rest.tolist())
     made = PointTable(rows, starts, whole, coordinates, shift, scale, recipe)
-    empty = np.flatnonzero(np.isnan(rows[starts[:-1]]).all(axis=1))
-    if empty.size:
-        shown = ", ".join(map(str, empty[:10])) + (", ..." if empty.size > 10 else "")
-        warnings.warn(
-            f"{empty.size} of {len(clouds)} clouds have fewer than two distinct points, "
-            f"so nothing is known of them: clouds {shown}",
-            HeatFieldWarning,
-            stacklevel=4,
-        )
+    warn_of_empty(rows[starts[:-1]], "nothing is known of them")
     if place is not None:
         _store(place, made)
     return made
@@ -170,9 +170,9 @@ def _pilot(tables: Sequence[Array]) -> tuple[Array, Array]:
     return finite.mean(axis=0), np.where(spread > 0.0, spread, 1.0)
 
 
-def _key(clouds: Sequence[Array], recipe: PointRecipe, unit: tuple[Array, Array] | None) -> str:
+def _key(clouds: Sequence[Array], recipe: PointSettings, unit: tuple[Array, Array] | None) -> str:
     """A hash of all that the table depends on."""
-    digest = hashlib.sha256(json.dumps([SCHEMA, asdict(recipe)], sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([SCHEMA, recipe.identity()], sort_keys=True).encode())
     for part in unit or ():
         digest.update(part.tobytes())
     for cloud in clouds:
@@ -190,7 +190,7 @@ def _store(place: Path, table: PointTable) -> None:
         np.savez(file, **{name: getattr(table, name) for name in _ARRAYS})
 
 
-def _load(place: Path, recipe: PointRecipe) -> PointTable | None:
+def _load(place: Path, recipe: PointSettings) -> PointTable | None:
     """A stored table; None where there is none, or where it cannot be read: then it is computed again."""
     try:
         with open(place, "rb") as file, np.load(file, allow_pickle=False) as data:

@@ -7,28 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._base.check import (
-    Array,
-    as_points,
-    as_scales,
-    check_choice,
-    check_count,
-    check_dtype,
-    check_range,
-    check_targets,
-    check_tol,
-    thread_count,
-)
+from .._base.check import Array, as_points, as_scales, check_targets
 from .._base.summary import Summarised, Summary
 from .._cloud.cloud import ArrangedCloud
-from .._sums.columns import Request
 from .._sums.plan import Plan
 from .._sums.targets import Targets
 from . import equations
 from .channels import point_table
 from .evaluate import evaluate
 from .local_type import LOCAL_TYPES, local_type_codes
-from .scales import schedule_of
+from .settings import SignatureSettings
 from .summary import summary_of, summary_of_hds
 
 
@@ -181,17 +169,24 @@ def signatures(
     ((400, 8), (400, 8, 3), 1.0)
     """
     checked = as_points(points)
-    check_choice(transition, "transition", ("difference", "exact"))
-    check_choice(method, "method", ("auto", "dense", "fast"))
-    precision = check_dtype(dtype)
-    tolerance = check_tol(tol, precision)
-    n_threads = thread_count(n_jobs)
     m, n = checked.shape
-    centers, sigma = check_hds(hds_centers, hds_sigma, n)
+    settings = SignatureSettings(
+        n,
+        n_scales=n_scales,
+        c_min=c_min,
+        c_max=c_max,
+        transition=transition,
+        hds_centers=hds_centers,  # type: ignore[arg-type]  # checked there, as are all options
+        hds_sigma=hds_sigma,
+        method=method,
+        tol=tol,
+        dtype=dtype,
+        n_jobs=n_jobs,
+    )
+    n_threads, centers, sigma = settings.n_threads, settings.centers, settings.hds_sigma
     cloud = ArrangedCloud.of(checked, n_threads)
     if scales is None:
-        count = check_count(n_scales, "n_scales", 2)
-        times = schedule_of(cloud, count, *check_range(c_min, c_max))[None, :]
+        times = settings.times(cloud)
     else:
         times = as_scales(scales, m)
         if times.shape[1] < 2 and transition == "difference":
@@ -206,15 +201,8 @@ def signatures(
         rows = m if where is None else where.shape[0]
         return _undefined(rows, n, shown, with_spectrum, centers, sigma)
 
-    request = Request(
-        tol=tolerance,
-        directions=with_spectrum,
-        fourth_moment=transition == "exact",
-        energy=where is None and not own,  # E2 belongs to all points and one time for them
-        method=method,
-        dtype=precision,
-        n_threads=n_threads,
-    )
+    energy = where is None and not own  # E2 belongs to all points and one time for them
+    request = settings.request(directions=with_spectrum, energy=energy, n_threads=n_threads)
     chosen, times = _chosen_targets(cloud, where, times, method)
     out = evaluate(cloud, chosen, times, request)
     out = out.in_order((cloud if chosen is None else chosen.places).order, n_threads)
@@ -250,23 +238,6 @@ def _chosen_targets(
     if times.shape[0] > 1:
         raise ValueError("scales of shape (m, T) belong to points, not to places; give targets as indices")
     return Targets.at_places(cloud, where), times
-
-
-def check_hds(centers: ArrayLike | None, sigma: float, n: int) -> tuple[Array, float]:
-    """Centres (0..n unless given) and width of the heat dimension spectrum."""
-    try:
-        chosen = np.arange(n + 1.0) if centers is None else np.asarray(centers, dtype=np.float64)
-    except (TypeError, ValueError):
-        chosen = np.empty(0)
-    if chosen.ndim != 1 or chosen.size == 0 or not np.isfinite(chosen).all():
-        raise ValueError(f"hds_centers must be a list of finite numbers, got {centers!r}")
-    try:
-        width = float(sigma)
-    except (TypeError, ValueError):
-        width = np.nan
-    if not 0.0 < width < np.inf:
-        raise ValueError(f"hds_sigma must be positive, got {sigma!r}")
-    return chosen, width
 
 
 def _undefined(

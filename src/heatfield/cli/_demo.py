@@ -63,7 +63,7 @@ def _classify(hf: Any, options: argparse.Namespace) -> dict[str, Any]:
     print(f"  described in {seconds:.1f} s: {rate:.0f} clouds a second, {features.shape[1]} numbers each")
     test = np.arange(len(clouds)) % 10 < 3
     model = hf.HFSClassifier("desc", random_state=0).fit_features(features[~test], labels[~test], n_dims=2)
-    accuracy = float((model.readout_.predict(features[test]) == labels[test]).mean())
+    accuracy = float((model.predict_features(features[test]) == labels[test]).mean())
     print(
         f"  trained on {int((~test).sum())}, tested on {int(test.sum())}: accuracy {100 * accuracy:.1f} %"
         "  (chance: 20 %; with all 5,000 clouds the paper reports 93.2 %)"

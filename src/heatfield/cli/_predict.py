@@ -50,8 +50,6 @@ def run(options: argparse.Namespace) -> int:
             f"cannot write {str(out)!r}: it exists and is not a table of predictions; give another name"
         )
     model = HFSClassifier.load(options.model, device=options.device).set_params(n_jobs=options.jobs)
-    learned = hasattr(model, "learner_")
-    n_dims = model.learner_.recipe.n_dims if learned else model.descriptor_.n_dims_
     reading = model.notes_.get("reading", {})  # points are read as they were for the training
     known_options = {*inspect.signature(read_cloud).parameters} - {"path"}
     if not isinstance(reading, dict) or not known_options.issuperset(reading):
@@ -69,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     with progress_bar(total=len(files), unit="files", quiet=options.quiet, keep=True) as bar:
         for first in range(0, len(files), _TOGETHER):
             some = files[first : first + _TOGETHER]
-            clouds, failed = read_clouds(some, reading, n_dims=n_dims, quiet=True)
+            clouds, failed = read_clouds(some, reading, n_dims=model.n_dims_, quiet=True)
             errors += failed
             if clouds:
                 known = getattr(model, "input_range_", None)

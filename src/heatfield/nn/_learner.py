@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from .._base.check import Array
-from .._classifier.preprocessing import ROUND_OFF
-from .._features.point_features import PointRecipe
+from .._features.point_features import PointSettings
 from .._features.point_table import PointTable
+from .._features.round_off import ROUND_OFF
 from ._batches import Packed, Scaling
 from ._dgcnn import HFSDGCNN
 from ._full import HFSFull
@@ -54,7 +54,7 @@ class Learner:
     def __init__(
         self,
         kind: str,
-        recipe: PointRecipe,
+        recipe: PointSettings,
         n_classes: int,
         network: Mapping[str, Any] | None,
         device: torch.device,
@@ -149,7 +149,7 @@ class Learner:
         """A hash of the data and of every setting that the weights depend on."""
         settings = asdict(replace(options, checkpoint=None, progress=None))
         text = json.dumps(
-            [self.kind, asdict(self.recipe), self.n_classes, self.options, settings],
+            [self.kind, self.recipe.identity(), self.n_classes, self.options, settings],
             sort_keys=True,
             default=repr,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from torch import Tensor
 from .._base.check import as_points
 from .._base.files import write_atomically
 from .._features.layout import SCHEMA
-from .._features.point_features import PointRecipe, features_of
+from .._features.point_features import PointSettings, features_of
 
 
 class ClosedFormFeatures:
@@ -57,22 +56,22 @@ class ClosedFormFeatures:
         dtype: torch.dtype = torch.float32,
         **options: Any,
     ) -> None:
-        self.blocks = None if blocks is None else (blocks if isinstance(blocks, str) else tuple(blocks))
-        self.options = options
+        self.blocks = blocks if blocks is None or isinstance(blocks, str) else tuple(blocks)
+        self.options: dict[str, Any] = {"blocks": self.blocks, **options}
         self.cache = None if cache is None else Path(cache)
         self.dtype = dtype
-        PointRecipe.checked(3, self.blocks, **options)  # complains now, not in a worker
+        PointSettings(3, **self.options)  # complains now, not in a worker
 
     def __call__(self, points: Any) -> tuple[Tensor, Tensor]:
         """Features of one cloud, an array or a tensor."""
         cloud = as_points(points.detach().cpu().numpy() if isinstance(points, Tensor) else points)
-        recipe = PointRecipe.checked(cloud.shape[1], self.blocks, **self.options)
+        recipe = PointSettings(cloud.shape[1], **self.options)
         rows, whole = self._kept(cloud, recipe) if self.cache is not None else features_of(cloud, recipe)
         return torch.from_numpy(rows).to(self.dtype), torch.from_numpy(whole).to(self.dtype)
 
-    def _kept(self, cloud: np.ndarray, recipe: PointRecipe) -> tuple[np.ndarray, np.ndarray]:
+    def _kept(self, cloud: np.ndarray, recipe: PointSettings) -> tuple[np.ndarray, np.ndarray]:
         assert self.cache is not None
-        text = json.dumps([SCHEMA, asdict(recipe), cloud.shape], sort_keys=True).encode()
+        text = json.dumps([SCHEMA, recipe.identity(), cloud.shape], sort_keys=True).encode()
         place = self.cache / f"{hashlib.sha256(text + cloud.tobytes()).hexdigest()[:32]}.safetensors"
         try:
             found = load(place.read_bytes())

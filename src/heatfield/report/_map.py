@@ -14,8 +14,9 @@ from sklearn.pipeline import make_pipeline
 
 from .._base.check import Array, check_dtype
 from .._base.optional import need
-from .._classifier.preprocessing import ROUND_OFF, GapImputer, RoundOffScaler, magnitudes
+from .._classifier.preprocessing import GapImputer, RoundOffScaler, magnitudes
 from .._features.descriptor import HFSDescriptor
+from .._features.round_off import ROUND_OFF
 
 # Neighbours are sought among the principal components that hold 95 % of the variance.
 _VARIANCE = 0.95

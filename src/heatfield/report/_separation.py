@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix
-from sklearn.model_selection import StratifiedKFold
 
 from .._classifier.classifier import HFSClassifier
+from .._classifier.cross_validation import cross_validate
 from ._collection import Collection
 
 _SHUFFLES = 5
@@ -45,35 +45,38 @@ def separate(
         return Separation("The files carry no labels: put each class into a folder of its own.")
     labels = np.array(collection.labels)
     names, counts = np.unique(labels, return_counts=True)
-    # Each training fold needs two clouds a class, or the head could not be chosen.
+    # Each training fold needs two clouds per class, or the head could not be chosen.
     kept = names[counts >= 3]
     if len(kept) < 2:
         return Separation("Cross-validation needs at least two classes of three clouds each.")
     rows = np.flatnonzero(np.isin(labels, kept))
-    X, y = collection.features[rows], labels[rows]
-    parts = min(folds, int(counts[counts >= 3].min()))
+    y = labels[rows]
     columns = _groups(collection)
     rng = np.random.default_rng(seed)
-    predicted = np.empty(len(rows), dtype=labels.dtype)
+    predicted = np.empty_like(y)
     scores: list[float] = []
     heads: list[str] = []
     losses: dict[tuple[str, str], list[float]] = {key: [] for key in columns}
-    for train, test in StratifiedKFold(parts, shuffle=True, random_state=seed).split(X, y):
-        model = HFSClassifier(
-            collection.descriptor.variant,
-            head=head,
-            random_state=seed,
-            n_scales=collection.descriptor.n_scales,
-        ).fit_features(X[train], y[train], n_dims=collection.dims)
-        heads.append(model.head_)
-        predicted[test] = model.readout_.predict(X[test])
-        whole = balanced_accuracy_score(y[test], predicted[test])
+    model = HFSClassifier(
+        collection.descriptor.variant,
+        head=head,
+        random_state=seed,
+        n_scales=collection.descriptor.n_scales,
+    )
+    for fold in cross_validate(
+        model, collection.features[rows], y, n_dims=collection.dims, n_splits=folds, random_state=seed
+    ):
+        true, X = y[fold.test], fold.features
+        heads.append(fold.model.head_)
+        predicted[fold.test] = fold.predicted
+        whole = balanced_accuracy_score(true, fold.predicted)
         scores.append(float(whole))
         for key, chosen in columns.items():
             for _ in range(_SHUFFLES):
-                broken = X[test].copy()
-                broken[:, chosen] = broken[np.ix_(rng.permutation(len(test)), chosen)]
-                losses[key].append(whole - balanced_accuracy_score(y[test], model.readout_.predict(broken)))
+                broken = X.copy()
+                broken[:, chosen] = broken[np.ix_(rng.permutation(len(X)), chosen)]
+                shuffled = balanced_accuracy_score(true, fold.model.predict_features(broken))
+                losses[key].append(whole - shuffled)
         tick()
 
     def table(kind: str) -> tuple[tuple[str, float, float], ...]:

@@ -13,9 +13,10 @@ import sklearn
 
 from ..._base.check import check_choice, check_count
 from ..._features.layout import VARIANT_BLOCKS
+from ..closed_form import descriptor_of
 from ..heads import head_pipeline
 from ..input_range import InputRange
-from ..training_options import LEARNED, new_learner, point_recipe
+from ..learned import LEARNED, new_learner, point_recipe
 from .folder import read_model, write_model
 from .preprocessing import pack, unpack
 
@@ -30,7 +31,7 @@ def save_classifier(model: Any, folder: str | Path, notes: Mapping[str, Any]) ->
     facts: dict[str, Any] = {
         "params": {k: _plain(v, k) for k, v in model.get_params(deep=False).items() if k not in _LOCAL},
         "classes": {"dtype": model.classes_.dtype.str, "values": model.classes_.tolist()},
-        "n_dims": model.learner_.recipe.n_dims if learned else model.descriptor_.n_dims_,
+        "n_dims": model.n_dims_,
         "input_range": None if known is None else asdict(known),
         "scikit-learn": sklearn.__version__,
         "notes": dict(notes),
@@ -85,8 +86,7 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
         model.learner_.load(tensors)
         model.history_ = model.learner_.history = facts["history"]
     else:
-        model.descriptor_ = model._descriptor()
-        model.descriptor_.n_dims_ = int(facts["n_dims"])
+        model.descriptor_ = descriptor_of(model, int(facts["n_dims"]))
         model.head_ = check_choice(facts["head"], "head", ("mlp", "lda", "svm"))
         model.head_scores_ = facts["head_scores"]
         width = model.descriptor_.layout().width

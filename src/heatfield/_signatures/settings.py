@@ -1,0 +1,142 @@
+"""The options that signatures, descriptors and point features share: checked here, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, asdict, dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._base.check import (
+    Array,
+    check_choice,
+    check_count,
+    check_dtype,
+    check_range,
+    check_tol,
+    thread_count,
+)
+from .._cloud.cloud import ArrangedCloud
+from .._sums.columns import Request
+from .scales import schedule_of
+
+METHODS = ("auto", "dense", "fast")
+TRANSITIONS = ("difference", "exact")
+
+
+@dataclass(frozen=True)
+class SignatureSettings:
+    """Options as they were asked for, or a ValueError that repeats the wrong one.
+
+    Two are equal where they give the same numbers: threads do not count.
+    """
+
+    # What transition=None stands for; None where it must be given.
+    own_transition: ClassVar[str | None] = None
+
+    n_dims: int
+    _: KW_ONLY
+    n_scales: int = 8
+    c_min: float = 0.05
+    c_max: float = 0.25
+    transition: str = "difference"
+    hds_centers: tuple[float, ...] | None = None
+    hds_sigma: float = 0.5
+    method: str = "auto"
+    tol: float | None = None
+    dtype: str = "float64"
+    n_jobs: int | None = field(default=1, compare=False)
+
+    def __post_init__(self) -> None:
+        low, high = check_range(self.c_min, self.c_max)
+        transition = self.own_transition if self.transition is None else self.transition
+        checked = {
+            "n_dims": check_count(self.n_dims, "n_dims", 1),
+            "n_scales": check_count(self.n_scales, "n_scales", 2),
+            "c_min": low,
+            "c_max": high,
+            "transition": check_choice(transition, "transition", TRANSITIONS),
+            "hds_centers": _checked_centers(self.hds_centers),
+            "hds_sigma": _checked_sigma(self.hds_sigma),
+            "method": check_choice(self.method, "method", METHODS),
+            "dtype": check_dtype(self.dtype).name,
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        check_tol(self.tol, self.precision)
+        thread_count(self.n_jobs)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the transition is computed in closed form, from the sums of w D**4."""
+        return self.transition == "exact"
+
+    @cached_property
+    def centers(self) -> Array:
+        """Centres of the heat dimension spectrum: 0..n unless others were asked for."""
+        return np.arange(self.n_dims + 1.0) if self.hds_centers is None else np.array(self.hds_centers)
+
+    @property
+    def precision(self) -> np.dtype:
+        """Of the sums over pairs."""
+        return np.dtype(self.dtype)
+
+    @property
+    def tolerance(self) -> float:
+        """What the fast path promises."""
+        return check_tol(self.tol, self.precision)
+
+    @property
+    def n_threads(self) -> int:
+        """``n_jobs`` as a number of threads."""
+        return thread_count(self.n_jobs)
+
+    def times(self, cloud: ArrangedCloud) -> Array:
+        """The schedule of a cloud, (1, T); NaN, with a warning, for fewer than two distinct points."""
+        return schedule_of(cloud, self.n_scales, self.c_min, self.c_max)[None, :]
+
+    def request(self, *, directions: bool, energy: bool, n_threads: int, gradient: bool = False) -> Request:
+        """What to sum for these settings, and how well."""
+        return Request(
+            tol=self.tolerance,
+            directions=directions,
+            fourth_moment=self.exact,
+            energy=energy,
+            gradient=gradient,
+            method=self.method,
+            dtype=self.precision,
+            n_threads=n_threads,
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """All that decides the numbers, as JSON has it: for names of files, and to tell trainings apart."""
+        found = asdict(self)
+        del found["n_jobs"]
+        # Left out where they are the default: files of before these options existed stay valid.
+        for name in ("hds_centers", "hds_sigma"):
+            if found[name] == getattr(type(self), name):
+                del found[name]
+        return found
+
+
+def _checked_centers(centers: Any) -> tuple[float, ...] | None:
+    if centers is None:
+        return None
+    try:
+        chosen = np.asarray(centers, dtype=np.float64)
+    except (TypeError, ValueError):
+        chosen = np.empty(0)
+    if chosen.ndim != 1 or chosen.size == 0 or not np.isfinite(chosen).all():
+        raise ValueError(f"hds_centers must be a list of finite numbers, got {centers!r}")
+    return tuple(chosen.tolist())
+
+
+def _checked_sigma(sigma: Any) -> float:
+    try:
+        width = float(sigma)
+    except (TypeError, ValueError):
+        width = np.nan
+    if not 0.0 < width < np.inf:
+        raise ValueError(f"hds_sigma must be positive, got {sigma!r}")
+    return width

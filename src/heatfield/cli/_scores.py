@@ -1,0 +1,70 @@
+"""Scores of a cross-validation: accuracies with their deviation, and the confusion matrix."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def scores(labels: np.ndarray, predicted: np.ndarray, folds: np.ndarray) -> dict[str, Any]:
+    """Accuracy, mean accuracy over classes (mACC) and macro F1, fold by fold; the confusion matrix of all."""
+    from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, f1_score
+
+    classes = np.unique(labels)
+    kinds = {
+        "accuracy": accuracy_score,
+        "mACC": balanced_accuracy_score,
+        "macro_F1": lambda true, found: f1_score(true, found, average="macro", zero_division=0.0),
+    }
+    out: dict[str, Any] = {"folds": int(folds.max()) + 1, "classes": classes.tolist()}
+    for name, score in kinds.items():
+        values = [float(score(labels[folds == k], predicted[folds == k])) for k in range(out["folds"])]
+        out[name] = {"mean": float(np.mean(values)), "std": float(np.std(values)), "by_fold": values}
+    matrix = confusion_matrix(labels, predicted, labels=classes)
+    out["confusion"] = matrix.tolist()
+    out["recall"] = dict(
+        zip(map(str, classes.tolist()), (matrix.diagonal() / matrix.sum(axis=1)).tolist(), strict=True)
+    )
+    return out
+
+
+def printed(found: dict[str, Any]) -> str:
+    """The scores as a few lines of text."""
+    lines = [
+        f"{name.replace('_', ' ')} {100 * found[name]['mean']:.1f} ± {100 * found[name]['std']:.1f} %"
+        for name in ("accuracy", "mACC", "macro_F1")
+    ]
+    worst = sorted((item for item in found["recall"].items() if item[1] < 1.0), key=lambda item: item[1])[:3]
+    hardest = ", ".join(f"{name} ({100 * share:.0f} % found)" for name, share in worst)
+    return f"{found['folds']} folds: " + ", ".join(lines) + (f"\nhardest classes: {hardest}" if worst else "")
+
+
+def write_scores(out: Path, report: dict[str, Any], quiet: bool) -> None:
+    """MODEL.report.json, and a picture where matplotlib is at hand; none stays of an older training."""
+    from .._base.files import write_atomically
+
+    found = report.get("cross_validation")
+    path, picture = (out.with_name(out.name + end) for end in (".report.json", ".confusion.png"))
+    picture.unlink(missing_ok=True)
+    if "cross_validation" not in report:
+        path.unlink(missing_ok=True)
+        return
+    write_atomically(path, (json.dumps(report, indent=1) + "\n").encode())
+    if found is None:
+        return
+    if not quiet:
+        print(printed(found), f"figures -> {path}", sep="\n")
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        return
+    mpl.use("Agg")
+    from ..plot import confusion_matrix
+
+    axes = confusion_matrix(found["confusion"], found["classes"])
+    axes.figure.savefig(picture, dpi=120)
+    if not quiet:
+        print(f"confusion matrix -> {picture}")

@@ -1,0 +1,102 @@
+"""Options of ``heatfield train``, and the classifier that they describe."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ._reading import add_reading
+
+_CLOSED_FORM = ("simple", "desc", "joint")
+LEARNED = ("full", "dgcnn")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a folder with one folder for each class")
+    parser.add_argument(
+        "--labels",
+        type=Path,
+        metavar="CSV",
+        help="instead: a table with the columns file (in FOLDER) and label",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        required=True,
+        metavar="MODEL",
+        help="the model, a new folder, or one that holds an older model",
+    )
+    parser.add_argument(
+        "--variant", choices=(*_CLOSED_FORM, *LEARNED), default="full", help="which classifier (default full)"
+    )
+    parser.add_argument(
+        "--head",
+        choices=("mlp", "lda", "svm", "auto"),
+        default="mlp",
+        help="read-out of simple, desc and joint",
+    )
+    parser.add_argument(
+        "--folds", type=int, default=5, metavar="K", help="of the cross-validation; 0 for none (default 5)"
+    )
+    parser.add_argument(
+        "--epochs", type=int, metavar="E", help="passes over the clouds (default: the variant's own)"
+    )
+    parser.add_argument("--batch", type=int, metavar="B", help="clouds per step (default 32)")
+    parser.add_argument(
+        "--train-points", type=int, metavar="M", help="draw M points of each cloud in every epoch"
+    )
+    parser.add_argument(
+        "--whole-epochs", type=int, metavar="E", help="with --train-points: all points in the last E epochs"
+    )
+    parser.add_argument(
+        "--label-smoothing", type=float, metavar="S", help="what all wrong classes together are aimed at"
+    )
+    parser.add_argument(
+        "--class-weight", choices=("balanced",), help="rare classes count as much as frequent ones"
+    )
+    parser.add_argument(
+        "--validation",
+        type=float,
+        metavar="SHARE",
+        help="share of the clouds that is not learnt from, but watched",
+    )
+    parser.add_argument(
+        "--patience", type=int, metavar="E", help="with --validation: stop E epochs after the best one"
+    )
+    parser.add_argument(
+        "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
+    )
+    parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
+    parser.add_argument(
+        "--blocks", metavar="A,B", help="only these blocks of features, such as hds,log_density"
+    )
+    parser.add_argument("--device", default="auto", help="cpu, cuda, ... (default: a GPU if there is one)")
+    add_reading(parser, seed="seed of the network, of the folds, and of the sampling of every file")
+    parser.add_argument("--jobs", type=int, default=-1, help="threads for the features (default: all cores)")
+    parser.add_argument("--quiet", action="store_true", help="no progress, no report")
+
+
+def classifier_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """As arguments of `HFSClassifier`."""
+    settings = {
+        "variant": options.variant,
+        "head": options.head,
+        "epochs": options.epochs,
+        "batch_size": options.batch,
+        "train_points": options.train_points,
+        "whole_epochs": options.whole_epochs,
+        "label_smoothing": options.label_smoothing,
+        "class_weight": options.class_weight,
+        "validation": options.validation,
+        "patience": options.patience,
+        "n_scales": options.scales,
+        "transition": options.transition,
+        "blocks": [b.strip() for b in options.blocks.split(",")] if options.blocks else None,
+        "random_state": options.seed,
+        "device": options.device,
+        "n_jobs": options.jobs,
+    }
+    return {**settings, "progress": False} if options.quiet and options.variant in LEARNED else settings
