@@ -19,9 +19,7 @@ ALLOWED = {
     "distributed": {"cluster"},
 }
 # (file, what it imports): why it may.
-EXCEPTIONS = {
-    ("nn/_learner.py", "_classifier.preprocessing"): "only the constant ROUND_OFF, which moves to _features",
-}
+EXCEPTIONS: dict[tuple[str, str], str] = {}
 
 KERNELS = {"compiled", "njit", "jit", "intrinsic", "overload", "overload_method", "vectorize", "guvectorize"}
 MOST_POSITIONAL = 8

@@ -143,9 +143,9 @@ channels.CHANNELS += (
     Channel("flux", "F", "flux", read=lambda s: -s.spectrum, per_axis=True, with_spectrum=True),
 )
 import heatfield as hf
-from heatfield._features.point_features import POINT_BLOCKS, PointRecipe, features_of
+from heatfield._features.point_features import POINT_BLOCKS, PointSettings, features_of
 print(*POINT_BLOCKS)
-recipe = PointRecipe.checked(2, ("log_mass", "flux"), n_scales=2)
+recipe = PointSettings(2, blocks=("log_mass", "flux"), n_scales=2)
 print(*recipe.point_names)
 points = np.random.default_rng(0).random((30, 2))
 s = hf.signatures(points, n_scales=2)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from .._base.drawing import bars
 from .._base.summary import Summarised, Summary, plural
+from .._signatures.channels import blocks_with_spectrum
 from .neighbourhood_kernels import has_p10, scale_pairs
 from .pooling import STATISTICS
 
@@ -19,7 +20,7 @@ JOINT_BLOCKS = (*PAPER_BLOCKS, "gradient", "correlation", "coupling", "neighbour
 VARIANT_BLOCKS = {"simple": PAPER_BLOCKS[:-1], "desc": PAPER_BLOCKS, "joint": JOINT_BLOCKS}
 
 # Blocks that are read from the sums of w r and w r r', about a third of the work.
-NEED_SPECTRUM = {"spectrum", "gradient", "correlation", "coupling", "neighbourhood"}
+NEED_SPECTRUM = {*blocks_with_spectrum(), "gradient", "correlation", "coupling", "neighbourhood"}
 
 
 @dataclass(frozen=True, repr=False)

@@ -42,6 +42,7 @@ def deviations_to_tolerance(
     ).priced(cloud.order.size)
     pairs = scale_pairs(unit.size)
     total = 2 * cloud.order.size * fields.shape[0] * pairs.shape[0]
+    # disable=None: no bar where standard error is not a terminal.
     with progress_bar(total=total, unit="sums", unit_scale=True) as bar:
         for field in fields:
             for a, b in pairs:

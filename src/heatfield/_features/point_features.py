@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ def features_of(points: Array, settings: PointSettings, n_threads: int = 1) -> t
         second[cloud.order] = deviation_at_points(cloud, scales, found, request).T
     found = found.in_order(cloud.order, n_threads)
     if found.transition is None:
-        found.transition = equations.transition_by_difference(found.dimension, scales)
+        found = replace(found, transition=equations.transition_by_difference(found.dimension, scales))
     channels = [_channel(found, block) for block in settings.point_blocks if block != "neighbourhood"]
     parts = [np.concatenate(channels, axis=2).reshape(len(points), -1)] if channels else []
     if second is not None:

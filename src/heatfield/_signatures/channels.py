@@ -17,6 +17,7 @@ import numpy as np
 from .._base.check import Array
 
 if TYPE_CHECKING:
+    from .evaluate import Outputs
     from .signatures import Signatures
 
 # From values (m, T) of points in n dimensions to the ends of the colour ramp.
@@ -41,7 +42,7 @@ class Channel:
     name: str  # of the attribute, the file columns and the block of features
     symbol: str  # as the paper writes it
     label: str  # in the viewer's menu; numbers per axis are labelled by their symbol
-    read: Callable[[Signatures], Array | None] | None = None  # where it is no attribute of Signatures
+    read: Callable[[Any], Array | None] | None = None  # where it is no attribute of Signatures
     per_axis: bool = False  # largest first
     unit: str = ""  # "" for a pure number
     log: bool = False  # spans decades: drawn as its logarithm, which networks are offered too
@@ -53,7 +54,7 @@ class Channel:
     learned: bool = True  # a block of features of points for networks
     with_spectrum: bool = False  # cannot be read off signatures without the spectrum
 
-    def values(self, s: Signatures) -> Array | None:
+    def values(self, s: Signatures | Outputs) -> Array | None:
         """(m, T) or (m, T, n); None where it was not asked for."""
         return getattr(s, self.name) if self.read is None else self.read(s)
 
@@ -158,8 +159,8 @@ def block_columns(block: str, n: int) -> list[str]:
     return [f"{block}_{k + 1}" for k in range(n)] if _channel(block).per_axis else [block]
 
 
-def block_values(block: str, s: Any) -> Array:
-    """The numbers of a block, (m, T, columns), of signatures or of the outputs they are made of."""
+def block_values(block: str, s: Signatures | Outputs) -> Array:
+    """The numbers of a block, (m, T, columns)."""
     channel = _channel(block)
     values = channel.values(s)
     assert values is not None, block

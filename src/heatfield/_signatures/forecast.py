@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._base.check import as_points, as_scales, check_choice, check_count, check_dtype, check_range, check_tol
+from .._base.check import as_points, as_scales, check_choice, check_count, check_range, check_tol
 from .._cloud.cloud import ArrangedCloud
 from .._sums.choose import dense_seconds, fast_seconds, surely_dense, use_dense
 from .._sums.columns import Request
@@ -57,8 +57,6 @@ def expected_seconds(
     ('dense', True)
     """
     checked = as_points(points)
-    check_choice(method, "method", ("auto", "dense", "fast"))
-    precision = check_dtype("float64")
     m, n = checked.shape
     cloud = ArrangedCloud.of(checked)
     if scales is None:
@@ -66,16 +64,20 @@ def expected_seconds(
         times = schedule_of(cloud, count, *check_range(c_min, c_max))[None, :]
     else:
         times = as_scales(scales, m)
+    request = Request(
+        tol=check_tol(tol, np.dtype(np.float64)),
+        directions=True,
+        energy=times.shape[0] == 1,
+        method=check_choice(method, "method", ("auto", "dense", "fast")),
+    )
     if m == 0 or not np.isfinite(times).all():
         return Forecast(float("nan"), "dense")
-    unit = cloud.unit_scales(times)
-    energy = times.shape[0] == 1
-    request = Request(tol=check_tol(tol, precision), directions=True, energy=energy, method=method)
-    if surely_dense(method, m, n):
-        if n > 3:  # every pair, by matrix products
-            return Forecast(m * m * times.shape[1] * (_PAIR_BEYOND + _PRODUCT_BEYOND * n * n), "dense")
-        return Forecast(dense_seconds(cloud, unit, request), "dense")
-    request = request.priced(m)
-    if use_dense(cloud, unit, request):
+    surely = surely_dense(method, m, n)
+    if surely and n > 3:  # every pair, by matrix products
+        return Forecast(m * m * times.shape[1] * (_PAIR_BEYOND + _PRODUCT_BEYOND * n * n), "dense")
+    own = times[cloud.order] if times.shape[0] > 1 else times
+    unit = np.ldexp(own, -2 * cloud.exponent)
+    request = request if surely else request.priced(m)
+    if surely or use_dense(cloud, unit, request):
         return Forecast(dense_seconds(cloud, unit, request), "dense")
     return Forecast(fast_seconds(cloud, unit, request), "fast")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
-from .._base.check import Array, HeatFieldWarning, as_points, check_count, check_range
+from .._base.check import Array, as_points, check_count, check_range
+from .._base.warn import warn_caller
 from .._cloud.cloud import ArrangedCloud
 
 
@@ -58,11 +57,9 @@ def schedule_of(
     spacing = cloud.spacing
     if not spacing > 0.0:
         m = cloud.points.shape[1]
-        warnings.warn(
+        warn_caller(
             f"{name} has {min(m, 1)} distinct point{'s' if m == 0 else ''} of {m}: "
-            "a scale schedule needs two, so its scales and all that follows from them are NaN",
-            HeatFieldWarning,
-            stacklevel=3,
+            "a scale schedule needs two, so its scales and all that follows from them are NaN"
         )
         return np.full(n_scales, np.nan)
     return geometric(c_min * spacing**2, c_max * cloud.diameter**2, n_scales)

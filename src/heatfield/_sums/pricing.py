@@ -4,7 +4,7 @@ For every node of the tree three prices are compared: sum its points' neighbours
 transform over the box of its crowded points with a halo and sum the others directly, or leave it to its two
 halves. The cheapest choice from the leaves up is the plan of that scale. A cloud that fills its
 extent ends as one transform over everything, fine scales as direct sums, and a tight cluster in a
-energy_radius extent as a transform over the cluster alone; no choice is ever quadratic.
+wide extent as a transform over the cluster alone; no choice is ever quadratic.
 """
 
 from __future__ import annotations

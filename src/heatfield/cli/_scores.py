@@ -44,7 +44,7 @@ def printed(found: dict[str, Any]) -> str:
 
 def write_scores(out: Path, report: dict[str, Any], quiet: bool) -> None:
     """MODEL.report.json, and a picture where matplotlib is at hand; none stays of an older training."""
-    from ..io import write_atomically
+    from .._base.files import write_atomically
 
     found = report.get("cross_validation")
     path, picture = (out.with_name(out.name + end) for end in (".report.json", ".confusion.png"))
