@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test lint format bench bench-setup accuracy clean
+.PHONY: help demo test lint format bench accuracy docs clean
 
 help:
 	@echo "make demo      set up, describe and classify built-in data, draw two pictures"
@@ -12,9 +12,10 @@ help:
 	@echo "make lint      ruff (lint and format) and mypy"
 	@echo "make bench     speed beside Open3D FPFH, HKS, torch and jakteristics -> benchmarks/results"
 	@echo "make accuracy  the paper's accuracies on Orbit5k, and on protein domains if DATA is given"
+	@echo "make docs      write docs/accuracy.md, learned.md and speed.md from benchmarks/results"
 	@echo "make clean     remove the virtual environment and all caches"
 
-# One stamp a group of packages: installed once, again when pyproject.toml changes.
+# One stamp per group of packages: installed once, again when pyproject.toml changes.
 $(VENV)/.base: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -c constraints.txt -e ".[show]"
@@ -22,19 +23,20 @@ $(VENV)/.base: pyproject.toml constraints.txt
 
 $(VENV)/.test: $(VENV)/.base
 	$(PIP) install -c constraints.txt -e ".[io,show,torch,test,lint]"
-	sh tests/browser/install_chromium.sh
+	sh tools/install_chromium.sh
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base
-	sh benchmarks/system_packages.sh
+	sh tools/system_packages.sh
 	$(PIP) install -c constraints.txt -e ".[show,bench]"
 	@touch $@
 
 demo: $(VENV)/.base
 	$(BIN)/heatfield demo
 
+# PYTEST="-k name" adds options of pytest.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PYTEST)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -46,11 +48,14 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python -m benchmarks.speed
 
 # DATA=folder with cath15 etc.; without it only the synthetic sets run.
 accuracy: $(VENV)/.base
-	$(BIN)/python benchmarks/accuracy.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m benchmarks.accuracy $(if $(DATA),--data $(DATA))
+
+docs: $(VENV)/.base
+	$(BIN)/python -m tools.write_docs
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis heatfield-demo

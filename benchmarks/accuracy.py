@@ -1,29 +1,28 @@
 """The paper's accuracies: Orbit5k, and protein domains where a folder of them is given.
 
-    python benchmarks/accuracy.py [--data FOLDER] [--splits 20] [--jobs 2]
+    python -m benchmarks.accuracy [--data FOLDER] [--splits 20] [--jobs 2]
 
 Every finished split is written to benchmarks/results/accuracy.json at once; run again,
-the script goes on where it stopped. A setting that changes starts its rows anew.
+the script continues where it stopped. A setting that changes starts its rows again.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import numpy as np
-from _machine import machine
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
 import heatfield as hf
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, read, write
 
-HERE = Path(__file__).parent
 PAPER = {
     "orbit5k": {"simple/mlp": 89.3, "desc/mlp": 93.2},
     "cath15": {},  # the paper's SCOP set is another one of the same size
@@ -39,7 +38,7 @@ ROWS = {
 
 
 def protein_domains(folder: Path) -> tuple[list[np.ndarray], np.ndarray]:
-    """C-alpha clouds at native resolution, one folder a class."""
+    """C-alpha clouds at native resolution, one folder per class."""
     clouds, labels = [], []
     for path in sorted(folder.glob("*/*.pdb")):
         clouds.append(hf.read_points(path))
@@ -84,13 +83,13 @@ def one_split(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, help="folder that holds cath15, one folder a class in it")
+    parser.add_argument("--data", type=Path, help="folder that holds cath15, one folder per class in it")
     parser.add_argument("--splits", type=int, default=20, help="splits of Orbit5k")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "accuracy.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "accuracy.json")
     options = parser.parse_args()
 
-    found = json.loads(options.out.read_text()) if options.out.exists() else {"results": {}}
+    found = read(options.out, {"results": {}})
     found.update(machine())
     sets = {"orbit5k": lambda: hf.datasets.make_orbit5k()}
     if options.data:
@@ -134,9 +133,7 @@ def run_row(name: str, row: str, features, labels, n: int, entry: dict, found: d
             entry["mean"], entry["std"] = round(float(np.mean(values)), 2), round(float(np.std(values)), 2)
             entry["paper"] = PAPER[name].get(row)
             entry["goal"] = GOALS[name].get(row)
-            temporary = options.out.with_suffix(".part")
-            temporary.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-            temporary.replace(options.out)
+            write(options.out, found, sort_keys=True)
     goal = entry.get("goal")
     verdict = "" if goal is None else ("reached" if entry["mean"] >= goal else "MISSED") + f" (goal {goal})"
     shown = f"{entry['mean']:6.2f} ± {entry['std']:.2f}  {len(entry['splits'])} splits"

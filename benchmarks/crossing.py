@@ -1,38 +1,37 @@
-"""Where the fast path overtakes the dense one, and where `auto` changes over.
+"""From which size the fast path is faster than the dense one, and where `auto` switches.
 
-    python benchmarks/crossing.py      # writes benchmarks/results/crossing.json, a few minutes
+    python -m benchmarks.crossing      # writes benchmarks/results/crossing.json, a few minutes
 
-For each cloud of `scaling.py` both paths are timed side by side at growing sizes, the best of many; the
-crossing is found between two sizes in the logarithm of their ratio. `auto` should change over
+For each cloud of `lib/clouds.py` both paths are timed side by side at growing sizes, the best of many; the
+crossing is found between two sizes in the logarithm of their ratio. `auto` should switch
 within a factor of 1.5 of it.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import time
-from pathlib import Path
 
 import numpy as np
-from _machine import machine
-from scaling import CLOUDS, SCALES, make
 
 import heatfield as hf
+from benchmarks.lib.clouds import LARGE_CLOUDS, make_large_cloud
+from benchmarks.lib.machine import machine
+from benchmarks.lib.race import best_of
+from benchmarks.lib.results import RESULTS, write
 
-RESULTS = Path(__file__).parent / "results" / "crossing.json"
+OUTPUT = RESULTS / "crossing.json"
+SCALES = 8
 SIZES = (1500, 2200, 3200, 4600, 6800, 10_000, 15_000, 22_000, 32_000)
 
 
 def seconds(points: np.ndarray, method: str, tol: float, jobs: int) -> float:
     """The best of many calls: at these sizes one takes milliseconds."""
-    times: list[float] = []
-    while len(times) < 5 or (len(times) < 25 and sum(times) < 1.5):
-        started = time.perf_counter()
-        hf.signatures(points, n_scales=SCALES, method=method, tol=tol, n_jobs=jobs)
-        times.append(time.perf_counter() - started)
-    return min(times)
+
+    def call() -> hf.Signatures:
+        return hf.signatures(points, n_scales=SCALES, method=method, tol=tol, n_jobs=jobs)
+
+    return best_of(call, least=5, most=25, total=1.5)[0]
 
 
 def crossing(sizes: list[int], ratios: list[float]) -> float | None:
@@ -50,7 +49,7 @@ def change_over(name: str, tol: float, jobs: int) -> float | None:
     low, high = SIZES[0], 4 * SIZES[-1]
 
     def is_fast(m: int) -> bool:
-        plan = hf.signatures(make(name, m), n_scales=SCALES, tol=tol, n_jobs=jobs).plan
+        plan = hf.signatures(make_large_cloud(name, m), n_scales=SCALES, tol=tol, n_jobs=jobs).plan
         return plan is not None and "dense" not in plan.methods
 
     if is_fast(low) or not is_fast(high):
@@ -68,12 +67,12 @@ def main() -> None:
     options = parser.parse_args()
     found: dict = {"tol": options.tol, "jobs": options.jobs, "clouds": {}}
     for method in ("dense", "fast"):
-        hf.signatures(make("sphere", 3000), method=method, tol=options.tol)  # compiles
-    for name in CLOUDS:
+        hf.signatures(make_large_cloud("sphere", 3000), method=method, tol=options.tol)  # compiles
+    for name in LARGE_CLOUDS:
         times: dict[str, list[float]] = {"dense": [], "fast": []}
         sizes: list[int] = []
         for m in SIZES:
-            points = make(name, m)
+            points = make_large_cloud(name, m)
             sizes.append(m)
             for method, mine in times.items():
                 mine.append(seconds(points, method, options.tol, options.jobs))
@@ -96,7 +95,7 @@ def main() -> None:
             off,
             flush=True,
         )
-        RESULTS.write_text(json.dumps({**machine(), **found}, indent=1) + "\n")
+        write(OUTPUT, {**machine(), **found})
 
 
 if __name__ == "__main__":

@@ -1,20 +1,18 @@
 """How hard the reconstructed data sets are: counts, and HFS-desc with linear discriminants, 5 folds.
 
-python benchmarks/difficulty.py       # writes benchmarks/results/difficulty.json
+python -m benchmarks.difficulty       # writes benchmarks/results/difficulty.json
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
-from _machine import machine
 
 import heatfield as hf
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, write
 from heatfield._classifier.cross_validation import cross_validate
 
-OUTPUT = Path(__file__).parent / "results" / "difficulty.json"
+OUTPUT = RESULTS / "difficulty.json"
 SETS = {
     "processes": lambda: hf.datasets.make_processes(250),
     "disks_annuli pairs": lambda: hf.datasets.make_disks_annuli(100, form="pairs"),
@@ -40,7 +38,7 @@ def main() -> None:
         }
         result["sets"][name] = entry
         print(name, entry, flush=True)
-    OUTPUT.write_text(json.dumps(result, indent=1) + "\n")
+    write(OUTPUT, result)
 
 
 if __name__ == "__main__":

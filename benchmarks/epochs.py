@@ -1,32 +1,31 @@
-"""How many epochs a second: packed batches beside two plain ways to train the same network.
+"""How many epochs per second: packed batches beside two plain ways to train the same network.
 
-    python benchmarks/epochs.py       # writes benchmarks/results/epochs.json
+    python -m benchmarks.epochs       # writes benchmarks/results/epochs.json
 
 All train HFS-full with the same batches from features that are in memory. "loop" joins the clouds of a
 batch and pools them one by one in Python; "padded" fills them up to the largest and masks, as a torch
 DataLoader with a collate function does; "a quarter" is packed with a quarter of the points of each cloud,
-drawn anew. They take turns; the best epoch of each counts.
+drawn again. They take turns; the best epoch of each counts.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import torch
-from _machine import machine
 from torch import nn
 
 import heatfield as hf
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, write
 from heatfield._features.point_table import PointTable
 from heatfield.nn import HFSFull
 from heatfield.nn._batches import Packed, Scaling
 
-OUTPUT = Path(__file__).parent / "results" / "epochs.json"
+OUTPUT = RESULTS / "epochs.json"
 BATCH, ROUNDS = 32, 5
 
 
@@ -123,7 +122,7 @@ def main() -> None:
         entry["plain_over_packed"] = {way: round(best[way] / best["packed"], 2) for way in ("loop", "padded")}
         result["sets"][name] = entry
         print(name, entry, flush=True)
-    OUTPUT.write_text(json.dumps(result, indent=1) + "\n")
+    write(OUTPUT, result)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How far the Fourier path is off, in units of its eps times the largest sum.
 
-    python benchmarks/grid_error.py      # writes benchmarks/results/grid_error.json, half a minute
+    python -m benchmarks.grid_error      # writes benchmarks/results/grid_error.json, half a minute
 
 Sums of uniform points, one heavy place, a tight cluster and a lattice in one to three dimensions, at coarse
 and fine scales, beside plain sums. The fast path counts on these factors (docs/fast.md).
@@ -8,18 +8,17 @@ and fine scales, beside plain sums. The fast path counts on these factors (docs/
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
-from _machine import machine
 
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, write
 from heatfield._sums.columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 from heatfield._sums.fourier import fourier_sums
 from heatfield._sums.fourier.modes import ModeGrid, digits_for
 
-RESULTS = Path(__file__).parent / "results" / "grid_error.json"
+OUTPUT = RESULTS / "grid_error.json"
 KINDS = ("uniform", "place", "cluster", "lattice")
 EPS = {"grid": (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9), "finufft": (1e-10, 1e-11, 1e-12, 1e-13)}
 
@@ -75,7 +74,7 @@ def main() -> None:
                             mine[name] = max(mine.get(name, 0.0), float(factor))
     for way, found in worst.items():
         print(way, {name: round(factor, 3) for name, factor in found.items()})
-    RESULTS.write_text(json.dumps({**machine(), "worst": worst}, indent=2) + "\n")
+    write(OUTPUT, {**machine(), "worst": worst}, indent=2)
 
 
 if __name__ == "__main__":

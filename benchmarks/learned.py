@@ -1,11 +1,11 @@
 """Accuracy of learned pooling beside the closed-form descriptor, on the same splits.
 
-    python benchmarks/learned.py [SET ...] [--data FOLDER] [--rows ROW ...] [--splits K] [--cache FOLDER]
+    python -m benchmarks.learned [SET ...] [--data FOLDER] [--rows ROW ...] [--splits K] [--cache FOLDER]
 
-Every finished split is written to benchmarks/results/learned.json at once, and training keeps a checkpoint an
-epoch in the cache folder: run again, the script goes on where it stopped. A row whose settings change
-starts anew. Two settings of the C library save a third of the time on Linux (large tables are not given back
-to the system after every step):
+Every finished split is written to benchmarks/results/learned.json at once, and training keeps a checkpoint
+per epoch in the cache folder: run again, the script continues where it stopped. A row whose settings change
+starts again. Two settings of the C library save a third of the time on Linux (large tables are not given
+back to the system after every step):
 
     MALLOC_MMAP_THRESHOLD_=17179869184 MALLOC_TRIM_THRESHOLD_=17179869184 MALLOC_TOP_PAD_=268435456
 """
@@ -20,15 +20,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from _learned_rows import PAPER_BLOCKS, ROWS, SETS, settings_of
-from _machine import machine
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
 import heatfield as hf
-
-HERE = Path(__file__).parent
+from benchmarks.lib.learned_rows import PAPER_BLOCKS, ROWS, SETS, settings_of
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, read, write
 
 
 def splits(labels: np.ndarray, share: float | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -127,8 +126,8 @@ def main() -> None:
     parser.add_argument("--rows", nargs="*", help="only these rows")
     parser.add_argument("--splits", type=int, default=3, help="splits of the synthetic sets")
     parser.add_argument("--jobs", type=int, default=1, help="threads for the features")
-    parser.add_argument("--cache", type=Path, default=HERE / ".cache")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "learned.json")
+    parser.add_argument("--cache", type=Path, default=RESULTS.parent / ".cache")
+    parser.add_argument("--out", type=Path, default=RESULTS / "learned.json")
     options = parser.parse_args()
     for name in options.sets or SETS:
         if SETS[name][1] is None and not options.data:
@@ -147,25 +146,18 @@ def run_row(comparison: Comparison, row: str, settings: dict, options: argparse.
     for index, (train, test) in enumerate(splits(comparison.labels, comparison.share)):
         if index >= options.splits and comparison.share is not None:
             break
-        if str(index) in entry_of(read(options.out), comparison, row, settings)["splits"]:
+        if str(index) in entry_of(read(options.out, {"results": {}}), comparison, row, settings)["splits"]:
             continue
         result = comparison.run(row, settings, index, train, test)
-        found = read(options.out)  # again: another row may have been written meanwhile
+        found = read(options.out, {"results": {}})  # again: another row may have been written meanwhile
         entry = entry_of(found, comparison, row, settings)
         entry["splits"][str(index)] = result
         values = [s["accuracy"] for s in entry["splits"].values()]
         entry["mean"], entry["std"] = round(float(np.mean(values)), 2), round(float(np.std(values)), 2)
         found |= machine()
         found["threads"] = os.environ.get("OMP_NUM_THREADS", "all")
-        temporary = options.out.with_suffix(f".{os.getpid()}")
-        temporary.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-        temporary.replace(options.out)
+        write(options.out, found, sort_keys=True)
         print(f"{comparison.name} / {row} / {index}: {result}, mean {entry['mean']}", flush=True)
-
-
-def read(place: Path) -> dict:
-    """What was found so far."""
-    return json.loads(place.read_text()) if place.exists() else {"results": {}}
 
 
 def entry_of(found: dict, comparison: Comparison, row: str, settings: dict) -> dict:

@@ -1,6 +1,6 @@
 """How well `Signatures.local_type` finds the forks of trees, and what it says elsewhere.
 
-python benchmarks/local_type.py       # writes benchmarks/results/local_type.json
+python -m benchmarks.local_type       # writes benchmarks/results/local_type.json
 
 Precision: of the points called junction, the share within 2 sqrt(2t) of a fork. Recall: of the points within
 sqrt(2t)/2 of a fork, the share called junction. Forks found: those with a point called junction within
@@ -9,15 +9,13 @@ sqrt(2t). The rule's two thresholds were chosen on seeds 0 to 5; these are seeds
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
-from _machine import machine
 
 import heatfield as hf
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, write
 
-OUTPUT = Path(__file__).parent / "results" / "local_type.json"
+OUTPUT = RESULTS / "local_type.json"
 SEEDS = range(100, 120)
 NOISES = (0.0, 0.01, 0.03)
 LENGTHS = (0.05, 0.1, 0.2, 0.4)  # sqrt(2t); branches are 1 to 2 long
@@ -67,7 +65,7 @@ def main() -> None:
             {"scale": a, "sqrt_2t": round(float(np.sqrt(2 * s.scales[a])), 3), "shares": shares}
         )
         print(a, shares)
-    OUTPUT.write_text(json.dumps(result, indent=1) + "\n")
+    write(OUTPUT, result)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Read every file under a folder and check what was read by other means.
 
-    python benchmarks/reading.py DATA
+    python -m benchmarks.reading DATA
 
 PDB: alpha carbons counted by gemmi. LAS: coordinates beside laspy's, to the last digit. SWC: parsed again
 by plain Python; each stretch of length L/m must hold the sampled point of its number. NPY: beside numpy.load.
@@ -23,7 +23,7 @@ import heatfield as hf
 
 
 def alpha_carbons(file: Path) -> int:
-    """By gemmi, one place an atom."""
+    """By gemmi, one place per atom."""
     structure = gemmi.read_pdb(str(file))
     structure.remove_alternative_conformations()
     return sum(a.name == "CA" and a.element == gemmi.Element("C") for c in structure[0] for r in c for a in r)
@@ -67,7 +67,7 @@ def right(file: Path, cloud: hf.Cloud) -> bool:
 
 
 def main() -> None:
-    """Print a line a format, and every file that differs."""
+    """Print one line per format, and every file that differs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     files = sorted(
@@ -90,7 +90,7 @@ def main() -> None:
         rate = count[kind] / seconds[kind]
         print(
             f"{kind:4s} {count[kind]:5d} files, {points[kind]:8d} points, {wrong[kind]} differ, "
-            f"{rate:.0f} files a second"
+            f"{rate:.0f} files per second"
         )
     print(f"{sum(count.values())} files in all")
 

@@ -1,47 +1,37 @@
 """Whether ``auto`` and ``fast`` give what ``dense`` gives, to the tolerance, on real clouds.
 
-    python benchmarks/real_clouds.py DATA [--minutes 8]
+    python -m benchmarks.real_clouds DATA [--minutes 8]
 
-DATA holds one folder a set. Every cloud is taken whole, none is sampled down; from each set an even sample by
-size is drawn, the largest cloud always among them, and the sets take turns until the time is
-up. For every output the worst error over all clouds, points and scales is told in units of what is promised
+DATA holds one folder per set. Every cloud is taken whole, none is sampled down; from each set an even
+sample by size is drawn, the largest cloud always among them, and the sets take turns until the time is up.
+For every output the worst error over all clouds, points and scales is given in units of what is promised
 (docs/fast.md): 1 would be the limit. Writes benchmarks/results/real_clouds.json.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from _machine import machine
 
 import heatfield as hf
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, write
+from heatfield._sums import promise
 
-HERE = Path(__file__).parent
 SUFFIXES = (".pdb", ".swc.gz", ".las", ".npy")
 TOLERANCES = (1e-6, 1e-9)
-# What is promised, in units of tol; density and energy relative to themselves, the others absolute.
-PROMISE = {
-    "density": 1.0,
-    "dimension": 4.0,
-    "transition": 16.0,
-    "spectrum": 16.0,
-    "energy": 1.0,
-    "response": 4.0,
-}
-RELATIVE = ("density", "energy")
 
 
 def errors(found: hf.Signatures, exact: hf.Signatures, tol: float) -> dict[str, float]:
     """The worst error of each output over what is promised for it."""
     out = {}
-    for name, factor in PROMISE.items():
+    for name, factor in promise.SIGNATURES.items():
         error = np.abs(getattr(found, name) - getattr(exact, name))
-        if name in RELATIVE:
+        if name in promise.RELATIVE:
             error = error / getattr(exact, name)
         out[name] = float(error.max() / (factor * tol))
     return out
@@ -71,7 +61,9 @@ def compare(path: Path, table: dict) -> int:
         for tol in TOLERANCES:
             for method in ("auto", "fast"):
                 found = hf.signatures(points, method=method, tol=tol, transition="exact")
-                entry = table.setdefault(f"{method} tol={tol:g}", {"worst": dict.fromkeys(PROMISE, 0.0)})
+                entry = table.setdefault(
+                    f"{method} tol={tol:g}", {"worst": dict.fromkeys(promise.SIGNATURES, 0.0)}
+                )
                 for name, error in errors(found, exact, tol).items():
                     entry["worst"][name] = max(entry["worst"][name], error)
                 for way in found.plan.methods:
@@ -82,10 +74,10 @@ def compare(path: Path, table: dict) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", type=Path, help="folder that holds one folder a set")
-    parser.add_argument("--clouds", type=int, default=150, help="at most so many clouds a set")
+    parser.add_argument("data", type=Path, help="folder that holds one folder per set")
+    parser.add_argument("--clouds", type=int, default=150, help="at most this many clouds per set")
     parser.add_argument("--minutes", type=float, default=8.0)
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "real_clouds.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "real_clouds.json")
     options = parser.parse_args()
 
     sets = {}
@@ -114,8 +106,7 @@ def main() -> None:
         for way, result in entry["table"].items():
             worst = ", ".join(f"{key} {value:.2g}" for key, value in result["worst"].items())
             print(f"  {way:15s} {worst}  {result['scales']}")
-    options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    write(options.out, found, sort_keys=True)
     limit = max(
         e
         for s in found["sets"].values()

@@ -1,31 +1,28 @@
 """How soon a large page can be used, how fluid it is, and what a million points cost.
 
-python benchmarks/view.py       # writes benchmarks/results/view.json; needs Chromium
+python -m benchmarks.view       # writes benchmarks/results/view.json; needs Chromium
 
 The browser is headless and renders in software (SwiftShader), on the same cores as everything else: the
-slowest way there is. Ready: from the start of loading to the second frame after the first drawing. Frames:
+slowest case. Ready: from the start of loading to the second frame after the first drawing. Frames:
 counted over five seconds in which every frame turns the cloud, after two in which the page finds its pace.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from _machine import machine
 
 import heatfield as hf
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, write
 from heatfield.cli import main as command
+from tests.helpers.chromium import Browser
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "browser"))
-from chromium import Browser
-
-OUTPUT = Path(__file__).parent / "results" / "view.json"
+OUTPUT = RESULTS / "view.json"
 ORBIT = """new Promise((done) => {
   const wait = 2000, last = 5000; let first = 0, frames = 0;
   const step = (now) => {
@@ -94,7 +91,7 @@ def main() -> None:
             entry = {"command_s": round(whole, 1), "signatures_alone_s": round(alone, 1), **look(page)}
             result["pages"][str(m)] = entry
             print(m, entry, flush=True)
-    OUTPUT.write_text(json.dumps(result, indent=1) + "\n")
+    write(OUTPUT, result)
 
 
 if __name__ == "__main__":

@@ -217,7 +217,7 @@ def draw_cloud(axis: plt.Axes, name: str) -> None:
 
 
 def draw(results: dict, path: Path) -> None:
-    """One panel a manifold; saved as a picture 1200 pixels wide."""
+    """One panel per manifold; saved as a picture 1200 pixels wide."""
     plt.rcParams.update({"font.size": 10.5, "axes.edgecolor": "#9999a5", "text.color": INK})
     figure, axes = plt.subplots(2, 2, figsize=(12, 9.4), dpi=100)
     for axis, (name, result) in zip(axes.flat, results.items(), strict=True):

@@ -26,10 +26,10 @@ def closed_figures():
 @pytest.fixture(scope="session")
 def shared_browser():
     """One browser for all tests of pages."""
-    from chromium import Browser, find_chromium
+    from tests.helpers.chromium import Browser, find_chromium
 
     if find_chromium() is None:
-        pytest.skip("there is no Chromium: sh tests/browser/install_chromium.sh")
+        pytest.skip("there is no Chromium: sh tools/install_chromium.sh")
     browser = Browser()
     yield browser
     browser.close()

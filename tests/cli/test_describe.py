@@ -1,4 +1,4 @@
-"""``heatfield describe`` from a shell: the table, the errors, and going on after a kill."""
+"""``heatfield describe`` from a shell: the table, the errors, and resuming after a kill."""
 
 import csv
 import json
@@ -15,15 +15,15 @@ import pytest
 
 import heatfield as hf
 from heatfield.cli import main
-
-SOURCE = str(Path(hf.__file__).parents[1])
+from tests.helpers.process import environment
 
 
 def shell(*words):
     """The command in a process of its own."""
     code = "import sys; from heatfield.cli import main; sys.exit(main())"
-    environment = {**os.environ, "PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], env=environment)
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, words)], env=environment(OMP_NUM_THREADS="1")
+    )
 
 
 @pytest.fixture
@@ -290,6 +290,6 @@ def test_help_loads_nothing_heavy():
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "PYTHONPATH": SOURCE},
+        env=environment(),
     )
     assert answer.stdout.splitlines()[-1] == "[]"

@@ -47,7 +47,7 @@ def test_a_labelled_folder(capsys):
 
 
 @pytest.mark.usefixtures("folder")
-def test_broken_files_are_listed_and_the_rest_goes_on(capsys):
+def test_broken_files_are_listed_and_the_rest_continues(capsys):
     Path("in/ball/cut.ply").write_bytes(Path("in/ball/0.ply").read_bytes()[:-9])
     Path("in/ball/one.xyz").write_text("1 2 3\n")
     hf.write_points("in/sphere/flat.csv", np.random.default_rng(1).normal(size=(50, 2)))

@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 import pytest
-from estimator_checks import some_clouds
 
 import heatfield as hf
 from heatfield.cli import main
+from tests.helpers.estimator_checks import some_clouds
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_clouds_of_one_place_are_no_clouds(folder, tmp_path, recwarn):
     assert not recwarn.list
 
 
-def test_rare_and_lost_classes_are_said(folder, tmp_path, capsys):
+def test_rare_and_lost_classes_are_reported(folder, tmp_path, capsys):
     (folder / "solo").mkdir()
     (folder / "lost").mkdir()
     (folder / ".hidden").mkdir()
@@ -202,7 +202,7 @@ def test_figures_of_an_older_training_do_not_stay(folder, tmp_path):
 
 
 @pytest.mark.parametrize("where", ["beside", "among"])
-def test_a_stopped_training_goes_on(folder, tmp_path, where, monkeypatch, capsys):
+def test_a_stopped_training_continues(folder, tmp_path, where, monkeypatch, capsys):
     """Also with other threads and a model among the classes: what it keeps there is no class of its own."""
     torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()

@@ -129,13 +129,13 @@ def test_folder_and_list(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["neuromorpho", "allen", "for_species20k", "scop", "intra", "atlas1"])
-def test_what_to_do_is_said_where_there_is_nothing(tmp_path, name):
+def test_what_to_do_is_reported_where_there_is_nothing(tmp_path, name):
     with pytest.raises(FileNotFoundError, match=r"root=") as caught:
         getattr(datasets, f"load_{name}")(tmp_path / "nothing")
     assert "nothing" in str(caught.value)
 
 
-def test_folds_and_splits_hang_on_the_content(tmp_path):
+def test_folds_and_splits_depend_on_the_content(tmp_path):
     clouds, labels = datasets.make_orbit5k(n_per_class=11, n_points=10)
     folds = datasets.make_folds(clouds, labels, store=tmp_path)
     assert np.bincount(folds).tolist() == [11] * 5
@@ -183,7 +183,7 @@ class Server(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_a_broken_download_goes_on_and_is_checked(tmp_path):
+def test_a_broken_download_continues_and_is_checked(tmp_path):
     server = http.server.HTTPServer(("127.0.0.1", 0), Server)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

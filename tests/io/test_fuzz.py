@@ -1,14 +1,14 @@
-"""A fuzz test a reader: whatever the bytes, a cloud or a ReadError."""
+"""One fuzz test per reader: any bytes give a cloud or a ReadError."""
 
 import re
 
 import numpy as np
 import pytest
-from file_samples import SAMPLES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import heatfield as hf
+from tests.helpers.file_samples import SAMPLES
 
 KIND = {name: name.split(".")[1] for name in SAMPLES}
 RELAXED = settings(

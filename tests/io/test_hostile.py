@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (hostile headers are easier to check in one piece)
-"""Files made to do harm: a ReadError with file and place, nothing else, and little memory."""
+"""Hostile files: a ReadError with file and place, nothing else, and little memory."""
 
 import gzip
 import os
@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from file_samples import SAMPLES
 
 import heatfield as hf
+from tests.helpers.file_samples import SAMPLES
+from tests.helpers.process import environment
 
 
 def attempt(path, **options):
@@ -173,7 +174,7 @@ def test_bombs_take_less_than_200_mb(tmp_path):
         for path in sys.argv[1:]:
             gc.collect()
             with open("/proc/self/clear_refs", "w") as file:
-                file.write("5")  # the peak starts anew from what is held now
+                file.write("5")  # the peak starts again from what is held now
             before, answer = memory("VmRSS"), "read"
             try:
                 hf.read_points(path)
@@ -186,7 +187,7 @@ def test_bombs_take_less_than_200_mb(tmp_path):
     bombs = list(map(str, make_bombs(tmp_path / "bombs")))
     answers = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *bombs],
-        capture_output=True, text=True, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=True, env=environment(OMP_NUM_THREADS="1"),
     ).stdout.splitlines()  # fmt: skip
     assert len(answers) == len(bombs)
     refused = set()

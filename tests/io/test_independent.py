@@ -4,9 +4,9 @@ import io
 
 import numpy as np
 import pytest
-from file_samples import CIF, COLUMNS, PDB, POINTS, SAMPLES
 
 import heatfield as hf
+from tests.helpers.file_samples import CIF, COLUMNS, PDB, POINTS, SAMPLES
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.pdb", PDB), ("a.cif", CIF)])

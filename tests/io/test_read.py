@@ -1,12 +1,12 @@
-"""What is read from sound files, value by value."""
+"""What is read from valid files, value by value."""
 
 import gzip
 
 import numpy as np
 import pytest
-from file_samples import CIF, COLUMNS, PDB, POINTS, SAMPLES, SWC
 
 import heatfield as hf
+from tests.helpers.file_samples import CIF, COLUMNS, PDB, POINTS, SAMPLES, SWC
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_every_sample_is_read(put, name):
 
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("lie", ["a.dat", "noname", "a.ply", "a.LAZ", "a.parquet.gz"])
-def test_content_beats_a_suffix_that_lies(put, name, lie):
+def test_content_decides_over_a_wrong_suffix(put, name, lie):
     content, count = SAMPLES[name]
     assert len(hf.read_points(put(lie, content))) == count
 

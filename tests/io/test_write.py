@@ -112,7 +112,7 @@ def test_pts_knows_four_columns(tmp_path):
         ("a.xyz", {"s": np.array(["a b", "b", "c"])}, "'a b' cannot be written"),
     ],
 )
-def test_what_a_format_cannot_hold_is_said(tmp_path, name, columns, problem):
+def test_what_a_format_cannot_hold_is_reported(tmp_path, name, columns, problem):
     with pytest.raises(ValueError, match=problem):
         hf.write_points(tmp_path / name, np.eye(3), columns)
     assert not list(tmp_path.iterdir())

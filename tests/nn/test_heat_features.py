@@ -5,10 +5,10 @@ import re
 
 import numpy as np
 import pytest
-import reference
-from clouds import cloud, rotation
 
 import heatfield as hf
+from tests.helpers import reference
+from tests.helpers.clouds import cloud, rotation
 
 torch = pytest.importorskip("torch")
 from heatfield.nn import ClosedFormFeatures, HeatFeatures, pad_clouds  # noqa: E402
@@ -52,7 +52,7 @@ def test_equals_the_reference(n, transition, dtype, tol):
 
 
 @pytest.mark.parametrize("name", ["lattice", "collinear", "clusters", "duplicates"])
-def test_nasty_clouds(name):
+def test_difficult_clouds(name):
     points = cloud(name, 3)[:80]
     table, _ = expected(points, "difference")
     np.testing.assert_allclose(HeatFeatures()(torch.tensor(points)).numpy(), table, rtol=1e-9, atol=1e-10)

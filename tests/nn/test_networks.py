@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from clouds import rotation
 
 import heatfield as hf
+from tests.helpers.clouds import rotation
 
 torch = pytest.importorskip("torch")
 from heatfield.nn import HFSDGCNN, HFSFull, _graph  # noqa: E402
@@ -100,7 +100,7 @@ def test_networks_train_in_mixed_precision(network):
 
 
 @pytest.mark.parametrize("starts", [[0, 30], [0, 90], [5, 70], [0, 40, 30, 70], [0, 70, 70]])
-def test_starts_that_lead_astray_are_refused(starts):
+def test_misleading_starts_are_refused(starts):
     net = HFSDGCNN(0, 3, 2, k=4, widths=(8,), embedding=8, head=(8,)).eval()
     with pytest.raises(ValueError, match="starts must rise from 0 to the 70 points, got"):
         net(torch.empty(70, 0), rows(3), torch.tensor(starts))

@@ -1,7 +1,6 @@
-"""Training: it learns, the same to the bit, also when it is killed and goes on."""
+"""Training: it learns, and gives the same bits when it is killed and resumed."""
 
 import io
-import os
 import re
 import signal
 import subprocess
@@ -13,7 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from estimator_checks import (
+
+import heatfield as hf
+from heatfield._classifier.training_options import training
+from heatfield._features.point_features import PointSettings
+from heatfield._features.point_table import packed, point_table
+from tests.helpers.estimator_checks import (
     any_sequence_of_clouds_will_do,
     broken_cloud_is_named,
     clone_and_params_round_trip,
@@ -27,11 +31,7 @@ from estimator_checks import (
     threads_change_no_bit,
     wrong_input_is_refused,
 )
-
-import heatfield as hf
-from heatfield._classifier.training_options import training
-from heatfield._features.point_features import PointSettings
-from heatfield._features.point_table import packed, point_table
+from tests.helpers.process import environment
 
 torch = pytest.importorskip("torch")
 from safetensors import safe_open  # noqa: E402
@@ -113,8 +113,7 @@ def test_clouds_hardly_influence_each_other():
 
 CODE = """
 import sys, numpy as np, torch, heatfield as hf
-sys.path.insert(0, {tests!r})
-from estimator_checks import some_clouds
+from tests.helpers.estimator_checks import some_clouds
 torch.set_num_threads(1)
 clouds, labels = some_clouds(40)
 model = hf.HFSClassifier("full", epochs={epochs}, n_scales=3, random_state=5, train_points=12, validation=0.2,
@@ -125,11 +124,11 @@ model.save({out!r})
 
 
 def run(**parts):
-    """The training in a process of its own; it writes a line an epoch."""
-    tests = str(Path(__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": str(Path(hf.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
-    code = CODE.format(tests=tests, **{k: v if isinstance(v, int) else str(v) for k, v in parts.items()})
-    return subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True)
+    """The training in a process of its own; it writes a line per epoch."""
+    code = CODE.format(**{k: v if isinstance(v, int) else str(v) for k, v in parts.items()})
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env=environment(OMP_NUM_THREADS="1"), stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_killed_and_resumed_gives_the_same_weights(tmp_path):
@@ -207,7 +206,7 @@ def test_checkpoint_knows_every_point(tmp_path):
             model.fit_features(changed, labels, n_dims=3)
 
 
-def test_training_without_seed_goes_on_with_the_same_split(tmp_path):
+def test_training_without_seed_continues_with_the_same_split(tmp_path):
     clouds, labels = some_clouds(20)
     options = {"random_state": None, "validation": 0.3, "checkpoint": tmp_path / "run.ckpt"}
     first = classifier(**options).fit(clouds, labels)
@@ -373,7 +372,7 @@ def test_options_of_learned_variants_are_refused_by_others(option):
         {"head": "lda"}, {"variant": "desc", "head": "tree", "network": None},
     ],
 )  # fmt: skip
-def test_wrong_options_are_said_before_the_long_work(options, monkeypatch):
+def test_wrong_options_are_reported_before_the_long_work(options, monkeypatch):
     def never(*_args, **_options):
         raise AssertionError("features were computed first")
 
@@ -515,7 +514,7 @@ def test_drawn_points_are_distinct_and_of_their_cloud():
     np.testing.assert_array_equal(whole[0], packed(starts, clouds)[0])
 
 
-def test_gaps_and_constant_features_are_silenced():
+def test_gaps_and_constant_features_are_set_to_zero():
     clouds, labels = some_clouds(20)
     clouds[4] = clouds[4][:1]
     with pytest.warns(
@@ -542,7 +541,7 @@ def test_clouds_in_a_far_unit_have_probabilities(variant):
         np.testing.assert_allclose(proba[1:], alone, atol=1e-5)
 
 
-def test_gap_in_any_row_is_silenced():
+def test_gap_in_any_row_is_set_to_zero():
     clouds, _ = some_clouds(8)
     table = point_table(clouds, PointSettings(3, n_scales=3))
     points, whole = Scaling.of_points(table, 1e-9), Scaling.of_whole(table, 1e-9)
@@ -552,7 +551,7 @@ def test_gap_in_any_row_is_silenced():
         assert torch.isfinite(rows).all()
 
 
-def test_unlike_input_is_said():
+def test_unlike_input_is_reported():
     clouds, labels = some_clouds(20)
     for model in (classifier(), hf.HFSClassifier("simple", head="lda")):
         model.fit(clouds, labels)
@@ -567,11 +566,3 @@ def test_unlike_input_is_said():
             hf.HeatFieldWarning, match=r"clouds\[0\] has a number of points of 400, training had 20 to 38"
         ):
             model.predict([np.concatenate([clouds[0]] * 20)])
-
-
-def test_the_networks_stand_below_the_classifier():
-    """Imports point one way: the classifier uses the networks, never the other way round."""
-    found = [
-        path.name for path in Path(hf.nn.__file__).parent.rglob("*.py") if "_classifier" in path.read_text()
-    ]
-    assert found == []

@@ -1,10 +1,10 @@
-"""Every picture is the one that was looked at and kept; a change in substance fails."""
+"""Every picture equals the one that was checked by eye and kept; a change in substance fails."""
 
 import numpy as np
 import pytest
-from pictures import GOLDEN, PICTURES, alike, blocks, gaps, render
 
 import heatfield as hf
+from tests.helpers.pictures import GOLDEN, PICTURES, alike, blocks, gaps, render
 
 
 def kept(name):

@@ -1,4 +1,4 @@
-"""Pictures hold what they claim to show."""
+"""Pictures show the values they are given."""
 
 import numpy as np
 import pytest

@@ -15,7 +15,7 @@ import numpy as np
 from .._base.compile import EXACT, compiled
 
 # Cyclic Jacobi on 3 x 3 matrices converges cubically at the end: five sweeps reach
-# round-off from anywhere (tests/test_eigen.py tries the worst cases).
+# round-off from anywhere (tests/_signatures/test_eigenvalues.py tries the worst cases).
 _LANES = 64
 _TINY = 1e-300
 

@@ -6,8 +6,6 @@ to 1. The dense path is exact to rounding and needs no tolerance.
 
 from __future__ import annotations
 
-import numpy as np
-
 DENSITY = 1.0  # relative
 ENERGY = 1.0  # relative
 DIMENSION = 4.0  # absolute; off the data relative to 1 + d
@@ -19,5 +17,13 @@ TRANSITION = (
 # Of the neighbourhood block: the square of a deviation, in units of the field's range squared.
 DEVIATION_SQUARED = 16.0
 
-# ``tol`` where none is given.
-DEFAULT_TOL = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-5}
+# The outputs of `signatures`, and which of them are relative to their own size.
+SIGNATURES = {
+    "density": DENSITY,
+    "dimension": DIMENSION,
+    "transition": TRANSITION,
+    "spectrum": SPECTRUM,
+    "energy": ENERGY,
+    "response": RESPONSE,
+}
+RELATIVE = ("density", "energy")

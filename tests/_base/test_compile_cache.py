@@ -1,0 +1,128 @@
+"""The cache of compiled code: where nothing can be written, and which folder is trusted."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from heatfield._base import compile as _jit
+from tests.helpers.process import SOURCE
+
+
+@pytest.fixture
+def locked_package():
+    """A copy of the package in a folder that cannot be written, beside one for temporary files that can."""
+    with tempfile.TemporaryDirectory() as name:
+        locked, temporary = Path(name) / "locked", Path(name) / "temporary"
+        shutil.copytree(SOURCE, locked / "heatfield", ignore=shutil.ignore_patterns("__pycache__"))
+        temporary.mkdir()
+        folders = [locked, *(path for path in locked.rglob("*") if path.is_dir())]
+        for folder in folders:
+            folder.chmod(0o555)
+        yield locked, temporary
+        for folder in folders:
+            folder.chmod(0o755)
+
+
+def run_locked(code, locked, temporary):
+    """Run where neither the package nor the home can be written.
+
+    Permissions do not bind root, so root gives up its capabilities first.
+    """
+    start = [sys.executable, "-c"]
+    if hasattr(os, "getuid") and os.getuid() == 0:
+        start = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", *start]
+    environment = {"PYTHONPATH": str(locked), "HOME": str(locked), "TMPDIR": str(temporary)}
+    options = {"env": {**environment, "PATH": os.environ["PATH"]}, "capture_output": True, "text": True}
+    probe = f"import os; os.mkdir({str(locked / 'probe')!r})"
+    if shutil.which(start[0]) is None:
+        pytest.skip("root cannot give up its capabilities without setpriv")
+    if "PermissionError" not in subprocess.run([*start, probe], **options).stderr:
+        pytest.skip("this file system does not keep a folder from being written")
+    done = subprocess.run([*start, code], **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_works_where_neither_package_nor_home_can_be_written(locked_package):
+    locked, temporary = locked_package
+    code = (
+        "import numpy as np; from heatfield._cloud.arrange import bounding_boxes; "
+        "print(bounding_boxes(np.arange(3.0)[None]).tolist())"
+    )
+    expected = [[[0.0]], [[2.0]]]
+    assert json.loads(run_locked(code, locked, temporary)) == expected
+    assert not list(locked.rglob("__pycache__"))
+
+    # The machine code went to the private folder, and the next process takes it from there.
+    (folder,) = temporary.glob("heatfield-cache-*")
+    compiled = {path: path.stat().st_mtime_ns for path in folder.rglob("*.nbc")}
+    assert compiled
+    assert json.loads(run_locked(code, locked, temporary)) == expected
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.nbc")} == compiled
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs POSIX permissions")
+class TestPrivateCache:
+    """What lies in the cache is unpickled: only a folder that no one else can write is trusted."""
+
+    def place(self, temporary):
+        return temporary / f"heatfield-cache-{os.getuid()}"
+
+    def test_is_made_for_this_user_alone(self, temporary):
+        assert _jit._private_cache() == self.place(temporary)
+        assert self.place(temporary).stat().st_mode & 0o777 == 0o700
+        assert _jit._private_cache() == self.place(temporary)  # and is found again
+
+    @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777])
+    def test_writable_for_others_is_refused(self, temporary, mode):
+        self.place(temporary).mkdir()
+        self.place(temporary).chmod(mode)
+        assert _jit._private_cache() is None
+
+    def test_of_another_user_is_refused(self, temporary, monkeypatch):
+        other = os.getuid() + 1
+        monkeypatch.setattr(os, "getuid", lambda: other)
+        (temporary / f"heatfield-cache-{other}").mkdir(mode=0o700)
+        assert _jit._private_cache() is None
+
+    def test_link_is_refused(self, temporary):
+        (temporary / "elsewhere").mkdir(mode=0o700)
+        self.place(temporary).symlink_to(temporary / "elsewhere")
+        assert _jit._private_cache() is None
+
+    def test_file_in_its_place_is_refused(self, temporary):
+        self.place(temporary).touch()
+        assert _jit._private_cache() is None
+
+    def test_no_temporary_directory_at_all(self, monkeypatch):
+        def none():
+            raise FileNotFoundError("No usable temporary directory found")
+
+        monkeypatch.setattr(tempfile, "gettempdir", none)
+        assert _jit._private_cache() is None
+
+
+def test_without_any_cache_it_still_compiles(monkeypatch):
+    """Numba refuses to cache; then the function is compiled for this process only."""
+    plain = _jit.numba.njit
+
+    def refuses_to_cache(*args, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return plain(*args, **options)
+
+    monkeypatch.setattr(_jit.numba, "njit", refuses_to_cache)
+    monkeypatch.setattr(_jit, "_private_cache", lambda: None)
+    assert _jit.compiled()(lambda x: 2 * x)(21) == 42

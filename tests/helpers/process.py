@@ -1,0 +1,29 @@
+"""Fresh interpreters that import the same source and the same helpers as the test that starts them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import heatfield as hf
+
+SOURCE = Path(hf.__file__).parent
+ROOT = Path(__file__).parents[2]
+
+
+def environment(**changes):
+    """The environment of this process, with the paths of `heatfield` and of `tests`."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE.parent), str(ROOT)]), **changes}
+
+
+def run_python(code, *words, **changes):
+    """What the code prints; its error output is shown where it fails."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        env=environment(**changes),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,155 @@
+"""The order of imports between the folders, who may import what, and the length of signatures."""
+
+import ast
+
+import pytest
+
+from tests.helpers.process import SOURCE
+
+# A folder imports only from folders before it and from itself.
+ORDER = (
+    "_base", "_cloud", "_sums", "_signatures", "_field", "_features", "sampling", "io", "nn", "_classifier",
+    "baselines", "datasets", "experiments", "cluster", "patterns", "plot", "view", "report", "cli",
+)  # fmt: skip
+# Libraries that only some folders may import.
+ALLOWED = {
+    "torch": {"nn"},
+    "sklearn": set(ORDER[ORDER.index("_features") :]),
+    "dask": {"cluster"},
+    "distributed": {"cluster"},
+}
+# (file, what it imports): why it may.
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+
+KERNELS = {"compiled", "njit", "jit", "intrinsic", "overload", "overload_method", "vectorize", "guvectorize"}
+MOST_POSITIONAL = 8
+# Functions outside compiled kernels that take more positional parameters than that. To be emptied.
+TOO_MANY = {"io/_atoms.py::add", "nn/_training.py::_one_epoch"}
+
+
+def imports(tree, package):
+    """Dotted names of all imports, also inside functions; not those for type checkers alone.
+
+    ``package`` is the package of the file, as a list of names; relative imports are resolved against it.
+    """
+    skipped = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            skipped.update(id(inner) for statement in node.body for inner in ast.walk(statement))
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            # "from heatfield import x" may name a folder.
+            yield from (f"{module}.{a.name}" for a in node.names) if "." not in module else (module,)
+
+
+def violations(root):
+    """Every import under the package at ``root`` that points against the order or is not allowed."""
+    found = set()
+    for path in root.rglob("*.py"):
+        package = [root.name, *path.relative_to(root).parts[:-1]]
+        if len(package) == 1:  # the table of public names belongs to no folder
+            continue
+        own = package[1]
+        file = path.relative_to(root).as_posix()
+        if own not in ORDER:
+            found.add((file, f"folder {own} is not in ORDER"))
+            continue
+        for name in imports(ast.parse(path.read_text()), package):
+            library, _, inner = name.partition(".")
+            if library != root.name:
+                # A part of another library may need this one: safetensors.torch.
+                found.update(
+                    (file, lib) for lib in ALLOWED if lib in name.split(".") and own not in ALLOWED[lib]
+                )
+            elif inner != "__version__":
+                folder = inner.split(".")[0]
+                # Any other name of the package itself may come from any folder: it counts as the last one.
+                rank = ORDER.index(folder) if folder in ORDER else len(ORDER) - 1
+                if rank > ORDER.index(own):
+                    found.add((file, inner or root.name))
+    return found
+
+
+def test_imports_point_one_way():
+    assert (SOURCE / ORDER[0]).is_dir()
+    assert (SOURCE / ORDER[-1]).is_dir()
+    found = violations(SOURCE)
+    assert found == set(EXCEPTIONS), sorted(found ^ set(EXCEPTIONS))
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "expected"),
+    [
+        ("_sums/a.py", "from .._signatures.scales import x", "_signatures.scales"),
+        ("_sums/fourier/a.py", "from ..._features import layout", "_features"),
+        ("_sums/a.py", "def f():\n    from ..nn import HFSFull", "nn"),
+        ("_sums/a.py", "from heatfield.plot import x", "plot"),
+        ("_sums/a.py", "from .. import io", "io"),
+        ("_sums/a.py", "import heatfield as hf", "heatfield"),
+        ("_sums/a.py", "from heatfield import signatures", "signatures"),
+        ("_sums/a.py", "import sklearn.base", "sklearn"),
+        ("_classifier/a.py", "from torch import nn", "torch"),
+        ("_classifier/a.py", "def f():\n    from safetensors.torch import save", "torch"),
+        ("experiments/a.py", "import dask.array", "dask"),
+        ("elsewhere/a.py", "", "folder elsewhere is not in ORDER"),
+        ("_sums/a.py", "if TYPE_CHECKING:\n    from ..nn import HFSFull", None),
+        ("_sums/a.py", "from .. import __version__\nfrom .._cloud import arrange\nfrom . import b", None),
+        ("_sums/fourier/a.py", "from .kernel import x\nfrom ..near import y", None),
+        ("cli/a.py", "import heatfield as hf\nimport sklearn", None),
+        ("nn/a.py", "import torch", None),
+        ("__init__.py", "from .cli import main", None),
+    ],
+)
+def test_a_reversed_import_is_found(file, code, expected, tmp_path):
+    path = tmp_path / "heatfield" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(code)
+    assert violations(tmp_path / "heatfield") == (set() if expected is None else {(file, expected)})
+
+
+def long_signatures(tree, limit=MOST_POSITIONAL):
+    """Functions with more positional parameters than the limit; compiled ones and their parts left out."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            calls = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+            if KERNELS & {ast.unparse(call).split(".")[-1] for call in calls}:
+                continue
+            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+            if len(names) - (names[:1] in (["self"], ["cls"])) > limit:
+                yield node.name
+        yield from long_signatures(node, limit)
+
+
+def test_no_function_takes_more_than_eight_positional_parameters():
+    found = {
+        f"{path.relative_to(SOURCE).as_posix()}::{name}"
+        for path in SOURCE.rglob("*.py")
+        for name in long_signatures(ast.parse(path.read_text()))
+    }
+    assert found - TOO_MANY == set(), "give them keyword-only parameters"
+    assert TOO_MANY - found == set(), "mended: take them off the list"
+
+
+def test_a_long_signature_is_found():
+    names = ", ".join("abcdefghi")
+    code = f"""
+def plain({names}): ...
+def short(a, b, c, d, e, f, g, h, *, i): ...
+@compiled(EXACT)
+def kernel({names}):
+    def inner({names}): ...
+@numba.njit
+def loop({names}): ...
+class A:
+    def method(self, {names}): ...
+    def fits(self, a, b, c, d, e, f, g, h): ...
+def outer():
+    def nested({names}): ...
+"""
+    assert list(long_signatures(ast.parse(code))) == ["plain", "method", "nested"]

@@ -1,0 +1,98 @@
+"""What an import loads, the peak of memory, and worker processes and threads."""
+
+import json
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import heatfield as hf
+from tests.helpers.clouds import cloud
+from tests.helpers.process import run_python
+
+# --- import ------------------------------------------------------------------------
+
+
+def test_import_loads_nothing_heavy():
+    loaded = json.loads(run_python("import heatfield, json, sys; print(json.dumps(list(sys.modules)))"))
+    heavy = {"numpy", "scipy", "numba", "llvmlite", "sklearn", "torch", "matplotlib", "skimage", "pandas"}
+    assert heavy.isdisjoint(loaded)
+
+
+def test_signatures_load_neither_learning_nor_plotting():
+    """Signatures need neither learning nor plotting."""
+    code = """
+import heatfield as hf, json, sys
+hf.signatures([[0.0], [1.0]])
+print(json.dumps(list(sys.modules)))
+"""
+    assert {"sklearn", "torch", "matplotlib", "skimage", "pandas"}.isdisjoint(json.loads(run_python(code)))
+
+
+def test_import_takes_a_fraction_of_numpy_and_scipy():
+    code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+    ours, theirs = (
+        min(float(run_python(code.format(names))) for _ in range(3))
+        for names in ("heatfield", "numpy, scipy")
+    )
+    assert ours < 0.5 * theirs
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match=r"^module 'heatfield' has no attribute 'signature'$"):
+        hf.signature  # noqa: B018
+
+
+# --- memory ------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to reset the peak")
+def test_peak_memory_of_20000_points():
+    """The peak is the kernel's high-water mark, reset after a small cloud has loaded all code."""
+    code = """
+import numpy as np, heatfield as hf
+
+def status(key):
+    lines = open("/proc/self/status").read().splitlines()
+    return int(next(line for line in lines if line.startswith(key)).split()[1]) / 1024  # MB
+
+points = np.random.default_rng(0).normal(size=(20_000, 3))
+points /= np.linalg.norm(points, axis=1, keepdims=True)
+hf.signatures(points[:100], transition="exact", n_jobs=2)
+open("/proc/self/clear_refs", "w").write("5")
+before = status("VmRSS:")
+hf.signatures(points, transition="exact", n_jobs=2)
+print(status("VmHWM:") - before)
+"""
+    # A table of 20,000 x 20,000 bytes alone would be 400 MB.
+    assert 10 < float(run_python(code)) < 200
+
+
+# --- processes and threads ---------------------------------------------------------
+
+
+def signatures_of(name):
+    return hf.signatures(cloud(name), n_jobs=2).per_point()
+
+
+# Newer Pythons warn of a fork while there are threads, and BLAS keeps some.
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("method", sorted({"fork", "spawn"} & {*multiprocessing.get_all_start_methods()}))
+def test_worker_processes(method):
+    names = ["ball", "sphere", "curve"]
+    expected = [signatures_of(name) for name in names]  # the parent has computed before it forks
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        found = pool.map_async(signatures_of, names).get(timeout=100)
+    np.testing.assert_array_equal(np.array(found), np.array(expected))
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_many_callers_at_once(n):
+    clouds = [cloud(name, n) for name in ("ball", "sphere", "curve", "lattice")] * 3
+    expected = [hf.signatures(points).per_point() for points in clouds]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda points: hf.signatures(points, n_jobs=2).per_point(), clouds))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
