@@ -11,7 +11,7 @@ from .._base.threads import pieces
 from .arrange import BLOCK, reach_squared
 from .box_tree import DEPTH, Tree, reach
 
-# Minima and maxima vectorise only if the compiler may ignore NaN, and validated points have none. Nothing else
+# Minima and maxima vectorise only if the compiler may ignore NaN, and validated points have none. No more
 # is allowed: a fused product here, and none in a copy of the function inlined elsewhere, would change bits.
 _ORDERED = {"nnan", "nsz"}
 

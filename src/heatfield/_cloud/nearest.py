@@ -15,7 +15,7 @@ from .._base.threads import pieces, run_pieces
 from .arrange import BLOCK, gap_squared
 from .box_tree import DEPTH, Tree, gap, points_in
 
-# Minima and maxima vectorise only if the compiler may ignore NaN, and validated points have none. Nothing else
+# Minima and maxima vectorise only if the compiler may ignore NaN, and validated points have none. No more
 # is allowed: a fused product here, and none in a copy of the function inlined elsewhere, would change bits.
 _ORDERED = {"nnan", "nsz"}
 
