@@ -566,11 +566,3 @@ def test_unlike_input_is_reported():
             hf.HeatFieldWarning, match=r"clouds\[0\] has a number of points of 400, training had 20 to 38"
         ):
             model.predict([np.concatenate([clouds[0]] * 20)])
-
-
-def test_the_networks_stand_below_the_classifier():
-    """Imports point one way: the classifier uses the networks, never the other way round."""
-    found = [
-        path.name for path in Path(hf.nn.__file__).parent.rglob("*.py") if "_classifier" in path.read_text()
-    ]
-    assert found == []
