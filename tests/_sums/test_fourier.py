@@ -14,7 +14,7 @@ from heatfield._sums.fourier.kernel import (
     lanes_for,
     width_for,
 )
-from heatfield._sums.fourier.modes import ModeGrid, digits_for
+from heatfield._sums.fourier.modes import FourierTask, ModeGrid, digits_for
 from heatfield._sums.fourier.spread import spread
 
 # What docs/fast.md allows; the weight is counted on with 2, the square with 10 (4 tol / 0.4 tol).
@@ -117,9 +117,10 @@ def test_a_heavy_place_outside_the_targets_counts_as_the_largest():
     low, high = sources.min(axis=1), sources.max(axis=1)
     for eps in (1e-6, 1e-11):
         grid = ModeGrid.over(low, high, low, high, 0.002, digits_for(eps, False), 0.0)
-        _, largest = fourier_sums(
-            targets, sources, None, grid, 0.002, eps,
+        task = FourierTask(
+            targets=targets, sources=sources, weights=None, grid=grid, t=0.002, eps=eps,
             directions=True, fourth_moment=False, energy=False, same=False,
             dtype=np.dtype(np.float64), n_threads=1,
         )  # fmt: skip
+        _, largest = fourier_sums(task)
         assert 0.8 * 5000 <= largest <= 1.5 * 5200

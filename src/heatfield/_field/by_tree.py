@@ -17,7 +17,7 @@ from .._cloud.arrange import BLOCK
 from .._cloud.box_tree import DEPTH
 from .._sums.columns import FIRST, WEIGHT, column_count
 from .._sums.pair_kernels import TILE
-from .sums import SEARCHES, read_sums, sum_runs
+from .sums import SEARCHES, move_reference, read_sums, sum_runs
 
 
 @compiled()
@@ -133,9 +133,7 @@ def field_sums_by_tree(
             if found == star:
                 break
             star = found
-            for k in range(n):
-                centre[k] = sources[k, star]
-                h[k] = place[k] - centre[k]
+            move_reference(sources, star, place, centre, h)
         floor = logs[star] - 0.5 * LOG2_E * spread
         runs = _find_runs(m, nodes, begin, size, heaviest, place, centre, h, rate, floor, stack, begins, ends)
         offset[:] = 0.0

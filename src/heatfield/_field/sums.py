@@ -216,6 +216,14 @@ def read_sums(out: Any, sums: Any, h: Any, offset: Any, t: float, top: float, mo
 
 
 @compiled()
+def move_reference(sources: Any, star: int, place: Any, centre: Any, h: Any) -> None:
+    """Make source ``star`` the centre, and ``h`` the way from there to the place."""
+    for k in range(place.shape[0]):
+        centre[k] = sources[k, star]
+        h[k] = place[k] - centre[k]
+
+
+@compiled()
 def field_sums(
     sources: Any,
     boxes: Any,
@@ -256,9 +264,7 @@ def field_sums(
                 if found == star:
                     break
                 star = found
-                for k in range(n):
-                    centre[k] = sources[k, star]
-                    h[k] = place[k] - centre[k]
+                move_reference(sources, star, place, centre, h)
                 _box_excess(boxes, place, centre, h, excess)
             top = logs[star]
             # What is left out must be small beside the strongest source, and for the

@@ -12,7 +12,7 @@ from .._cloud.box_tree import blocks_within, estimate_within
 from .columns import ROOT_SQUARE, ROOT_WEIGHT, WEIGHT
 from .fourier import fourier_sums, reads_grid
 from .fourier.kernel import UPSAMPLING
-from .fourier.modes import ModeGrid, digits_for
+from .fourier.modes import FourierTask, ModeGrid, digits_for
 from .near import double_radius
 from .plan import ScalePlan
 from .pricing import GRID_LIMIT, transform_cost
@@ -50,11 +50,21 @@ def transform_box(
         if grid.size > math.prod(report.largest_grid or (0,)):
             report.largest_grid = grid.modes
         report.finufft_transforms += not by_grid
-        table, largest = fourier_sums(
-            places if todo is rows else _places(job, todo), around, weights, grid, t, eps,
-            directions=job.request.directions, fourth_moment=job.request.fourth_moment, energy=energy,
-            same=same and todo is rows, dtype=job.request.dtype, n_threads=n_threads,
-        )  # fmt: skip
+        task = FourierTask(
+            targets=places if todo is rows else _places(job, todo),
+            sources=around,
+            weights=weights,
+            grid=grid,
+            t=t,
+            eps=eps,
+            directions=job.request.directions,
+            fourth_moment=job.request.fourth_moment,
+            energy=energy,
+            same=same and todo is rows,
+            dtype=job.request.dtype,
+            n_threads=n_threads,
+        )
+        table, largest = fourier_sums(task)
         error = SAFETY * eps * largest + left_out
         good = 0.8 * job.request.tol * table[:, WEIGHT] >= error
         totals = (table if energy else job.sums[rows[:1]])[0, ROOT_WEIGHT : ROOT_SQUARE + 1].copy()

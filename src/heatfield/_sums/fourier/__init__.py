@@ -13,38 +13,21 @@ energy is Parseval's sum, without a transform.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._base.check import Array
 from .by_finufft import finufft_sums
 from .by_grid import grid_sums
 from .kernel import GRID_EPS
-from .modes import ModeGrid
+from .modes import FourierTask
 
 
-def fourier_sums(
-    targets: Array,
-    sources: Array,
-    weights: Array | None,
-    grid: ModeGrid,
-    t: float,
-    eps: float,
-    *,
-    dtype: np.dtype,
-    **options: Any,
-) -> tuple[Array, float]:
-    """The table of sums (q, columns) at targets (n, q) of the sources (n, p), to ``eps`` times the largest.
+def fourier_sums(task: FourierTask) -> tuple[Array, float]:
+    """The table of sums (q, columns) of a task, to its ``eps`` times the largest sum.
 
     The largest sum of w anywhere, which a heavy place outside of the targets may have, is the second result.
-
-    ``energy`` puts the total over the targets of the sums of g = exp(-D**2 / 8t) into the first row;
-    ``same`` says that targets and sources are the same points, which saves a transform.
     """
-    if reads_grid(eps, dtype):
-        return grid_sums(targets, sources, weights, grid, t, eps, **options)
-    return finufft_sums(targets, sources, weights, grid, t, eps, dtype=dtype, **options)
+    return grid_sums(task) if reads_grid(task.eps, task.dtype) else finufft_sums(task)
 
 
 def reads_grid(eps: float, dtype: np.dtype) -> bool:

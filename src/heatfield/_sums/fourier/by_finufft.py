@@ -16,7 +16,7 @@ from scipy.fft import fftn
 
 from ..._base.check import Array
 from ..columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT, column_count
-from .modes import ModeGrid
+from .modes import FourierTask, ModeGrid
 
 # Modes above which outputs are transformed one at a time, to bound the memory.
 _LARGE = 2_000_000
@@ -52,40 +52,27 @@ def _fields(n: int, t: float, directions: bool, fourth_moment: bool) -> list[tup
     return out
 
 
-def finufft_sums(
-    targets: Array,
-    sources: Array,
-    weights: Array | None,
-    grid: ModeGrid,
-    t: float,
-    eps: float,
-    *,
-    directions: bool,
-    fourth_moment: bool,
-    energy: bool,
-    same: bool,
-    dtype: np.dtype,
-    n_threads: int,
-) -> tuple[Array, float]:
+def finufft_sums(task: FourierTask) -> tuple[Array, float]:
     """See `fourier_sums`; every sum by a transform of its own."""
+    targets, sources, grid, t, n_threads = task.targets, task.sources, task.grid, task.t, task.n_threads
     n, q = targets.shape
-    kind = "complex128" if dtype == np.float64 else "complex64"
+    kind = "complex128" if task.dtype == np.float64 else "complex64"
     options = {
-        "eps": eps,
+        "eps": task.eps,
         "dtype": kind,
         "nthreads": n_threads,
         "maxbatchsize": 1 if grid.size > _LARGE else 0,
         "showwarn": 0,
     }
-    at = grid.angles(targets, dtype)
-    where = at if same else grid.angles(sources, dtype)
-    strengths = np.ones(sources.shape[1], kind) if weights is None else weights.astype(kind)
+    at = grid.angles(targets, task.dtype)
+    where = at if task.same else grid.angles(sources, task.dtype)
+    strengths = np.ones(sources.shape[1], kind) if task.weights is None else task.weights.astype(kind)
     transform = _type1(grid, where, strengths, options)
     k = grid.frequencies()
-    sums = np.zeros((q, column_count(n, directions)))
+    sums = np.zeros((q, column_count(n, task.directions)))
 
-    if energy:
-        other = transform if same else _type1(grid, at, np.ones(q, kind), options)
+    if task.energy:
+        other = transform if task.same else _type1(grid, at, np.ones(q, kind), options)
         power = transform.real * other.real + transform.imag * other.imag
         power = power * grid.heat(2.0 * t, k)
         square = sum(axis * axis for axis in k)
@@ -94,8 +81,10 @@ def finufft_sums(
         del power, other
 
     transform *= grid.heat(t, k)
-    _transform_fields(transform, grid, at, _fields(n, t, directions, fourth_moment), k, options, sums)
-    if directions:  # the square is the trace
+    _transform_fields(
+        transform, grid, at, _fields(n, t, task.directions, task.fourth_moment), k, options, sums
+    )
+    if task.directions:  # the square is the trace
         sums[:, SQUARE] = sum(sums[:, FIRST + n + a * n - a * (a - 1) // 2] for a in range(n))
     largest = float(fftn(transform, workers=n_threads).real.max())  # on as many points as modes
     return sums, max(largest, float(sums[:, WEIGHT].max()))

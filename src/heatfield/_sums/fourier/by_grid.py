@@ -21,7 +21,7 @@ from .kernel import kernel_transform, lanes_for, upsampled_size, width_for
 from .spread import spread
 
 if TYPE_CHECKING:
-    from .modes import ModeGrid
+    from .modes import FourierTask, ModeGrid
 
 # Targets read off the grid at a time.
 _PIECE = 4_096
@@ -140,28 +140,16 @@ def _multiply_fourth(modes: Any, squares: Any, t: float, n: int, first: int, las
                 row[x] *= 0.5 * (n - 2.0 * t * square) ** 2 + n - 4.0 * t * square
 
 
-def grid_sums(
-    targets: Array,
-    sources: Array,
-    weights: Array | None,
-    grid: ModeGrid,
-    t: float,
-    eps: float,
-    *,
-    directions: bool,
-    fourth_moment: bool,
-    energy: bool,
-    same: bool,
-    n_threads: int,
-) -> tuple[Array, float]:
+def grid_sums(task: FourierTask) -> tuple[Array, float]:
     """See `fourier_sums`."""
+    targets, t = task.targets, task.t
     n, q = targets.shape
-    upsampled = _UpsampledGrid(grid, eps, n_threads)
+    upsampled = _UpsampledGrid(task.grid, task.eps, task.n_threads)
     squares = tuple(upsampled.squares())
-    sums = np.zeros((q, column_count(n, directions)))
-    modes = upsampled.transform(sources, weights)
-    if energy:
-        other = modes if same else upsampled.transform(targets, None)
+    sums = np.zeros((q, column_count(n, task.directions)))
+    modes = upsampled.transform(task.sources, task.weights)
+    if task.energy:
+        other = modes if task.same else upsampled.transform(targets, None)
         totals = np.zeros((modes.shape[0], 2))
         heat = tuple(upsampled.heat(2.0 * t))
         upsampled.each_plane(lambda a, b: _power(modes, other, heat, squares, a, b, totals))
@@ -171,12 +159,12 @@ def grid_sums(
         del other
     factors = tuple(upsampled.heat(t))
     upsampled.each_plane(lambda a, b: _multiply(modes, factors, a, b))
-    if fourth_moment:
+    if task.fourth_moment:
         more = modes.copy()
         upsampled.each_plane(lambda a, b: _multiply_fourth(more, squares, t, n, a, b))
         _read_fourth(upsampled.field(more), upsampled, targets, 8.0 * t * t, sums)
     values = upsampled.field(modes)
-    _read(values, upsampled, targets, t, directions, sums)
+    _read(values, upsampled, targets, t, task.directions, sums)
     largest = values.max() * kernel_transform(upsampled.width, np.zeros(1))[0] ** n
     return sums, max(float(largest), float(sums[:, WEIGHT].max()))
 

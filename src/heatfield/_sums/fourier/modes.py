@@ -75,3 +75,21 @@ class ModeGrid:
         for k, period in zip(frequencies, self.period, strict=True):
             out = out * (math.sqrt(4.0 * math.pi * t) / period * np.exp(-t * k * k))
         return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class FourierTask:
+    """One scale's sums at targets (n, q) of sources (n, p), to ``eps`` times the largest sum."""
+
+    targets: Array
+    sources: Array
+    weights: Array | None
+    grid: ModeGrid
+    t: float
+    eps: float
+    directions: bool
+    fourth_moment: bool
+    energy: bool  # the total over the targets of the sums of g, into the first row
+    same: bool  # targets and sources are the same points, which saves a transform
+    dtype: np.dtype
+    n_threads: int
