@@ -1,4 +1,4 @@
-"""Libraries that only some formats need, fetched when such a file arrives."""
+"""Libraries that only some formats or methods need, fetched when one of them is used."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import importlib
 from types import ModuleType
 
 
-def need(library: str, purpose: str) -> ModuleType:
-    """The library, or an ImportError that says how to get it."""
+def need(library: str, purpose: str, extra: str = "io") -> ModuleType:
+    """The library, or an ImportError that says which extra of this package brings it."""
     try:
         return importlib.import_module(library)
     except ImportError:
         raise ImportError(
-            f"{purpose} need the library {library!r}: pip install 'heatfield[io]'", name=library
+            f"{purpose} need the library {library!r}: pip install 'heatfield[{extra}]'", name=library
         ) from None
