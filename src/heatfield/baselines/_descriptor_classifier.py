@@ -32,7 +32,8 @@ class DescriptorClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     descriptor : str or estimator
-        "FPFH", "HKS", "WKS" or "LocalCovariance" with their defaults, or such an estimator with its own settings.
+        "FPFH", "HKS", "WKS" or "LocalCovariance" with their defaults, or such an estimator with its
+        own settings.
     head : "mlp", "lda", "svm" or "auto"
         See `HFSClassifier`.
     epochs, random_state, inner_folds :
@@ -163,7 +164,8 @@ class DescriptorClassifier(ClassifierMixin, BaseEstimator):
         width = descriptor.n_columns()
         if np.ndim(features) != 2 or np.shape(features)[1] != width:
             raise ValueError(
-                f"features must have shape (N, {width}) for {type(descriptor).__name__}, got {np.shape(features)}"
+                f"features must have shape (N, {width}) for {type(descriptor).__name__}, "
+                f"got {np.shape(features)}"
             )
         return np.asarray(features, dtype=np.float64)
 

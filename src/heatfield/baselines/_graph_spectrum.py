@@ -92,7 +92,7 @@ def distinct_places(points: Array) -> tuple[Array, np.ndarray]:
     rank = np.argsort(np.argsort(first))
     places, place = points[np.sort(first)], rank[place.ravel()]
     extent = float(np.ptp(points, axis=0).max())
-    same = cKDTree(places).query_pairs(_SAME * extent, output_type="ndarray") if len(places) > 1 else []
+    same = cKDTree(places).query_pairs(_SAME * extent, output_type="ndarray")
     if not len(same):
         return places, place
     links = coo_array((np.ones(len(same)), (same[:, 0], same[:, 1])), shape=(len(places),) * 2)

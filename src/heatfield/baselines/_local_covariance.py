@@ -48,18 +48,19 @@ class LocalCovariance(PointDescriptor):
         Radii are parts of the cloud's own radius (the largest distance from the centroid), so that the unit
         does not matter. False: radii are in the unit of the coordinates.
     features : sequence of str, optional
-        Only these; also known are "eigenvalue1", "eigenvalue2", "eigenvalue3". The default is the twelve above.
+        Only these; also known are "eigenvalue1", "eigenvalue2" and "eigenvalue3". The default is
+        the twelve above.
     n_jobs : int
         Threads over the clouds, or over the points of a single one; -1 for all cores.
 
     Notes
     -----
-    A point without another one within the radius has no covariance, and all neighbours at one place have no
-    shape: NaN; a line of points has no normal, so that verticality is NaN. Pooling takes the
-    points where a feature is defined. An eigenvalue below 1e-12 of their sum counts as 0, and 0 ln 0 = 0. Points
-    with fewer coordinates than three have z = 0. Everything but verticality is invariant under rotation, reflection
-    and translation, and with ``normalize`` under scaling; a neighbour at exactly the radius may fall on
-    either side.
+    A point without another one within the radius has no covariance, and neighbours at one place have no
+    shape: NaN. A line of points has no normal: its verticality is NaN. Pooling takes the points
+    where a feature is defined. An eigenvalue below 1e-12 of their sum counts as 0, and 0 ln 0 = 0. Points
+    of fewer than three coordinates have z = 0. Everything but verticality is invariant under rotation,
+    reflection and translation, and with ``normalize`` under scaling; only a neighbour at exactly the radius
+    may fall on either side.
 
     Examples
     --------

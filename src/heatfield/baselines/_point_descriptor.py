@@ -77,7 +77,7 @@ class PointDescriptor(TransformerMixin, BaseEstimator, ABC):
         settings, n_threads = self._settings(), thread_count(self.n_jobs)
         with threadpool_limits(1, "blas"):
             found = self._of_cloud(points, settings, n_threads)
-        return np.ascontiguousarray(found.reshape(-1, len(points)).T)
+        return np.ascontiguousarray(found.reshape(found.shape[0] * found.shape[1], len(points)).T)
 
     def point_names(self) -> np.ndarray:
         """Names of the columns of `per_point`: channel and step, as in ``linearity_s2``."""
@@ -173,7 +173,7 @@ def pool_defined(channels: Array, out: Array) -> None:
 
 
 def in_unit_ball(points: Array) -> Array | None:
-    """Points (m, 3), z = 0 where there is none, centroid at 0, farthest at distance 1; None without extent."""
+    """Points (m, 3), z = 0 if there is none, centroid at 0, farthest at distance 1; None without extent."""
     space = np.zeros((len(points), 3))
     space[:, : points.shape[1]] = points - points[0]  # so that the mean of map coordinates loses nothing
     space -= space.mean(axis=0)

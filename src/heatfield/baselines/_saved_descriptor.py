@@ -63,6 +63,7 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any]) -> Any:
     saved = facts["descriptor"]
     descriptor = named_descriptor(saved["name"], {k: unplain(v) for k, v in saved["params"].items()})
     model = kind(descriptor, **{k: unplain(v) for k, v in facts["params"].items()})
+    check_choice(model.head, "head", (*HEADS, "auto"))
     model.descriptor_ = named_descriptor(saved["name"], descriptor.get_params())
     model.descriptor_.n_dims_ = check_count(facts["n_dims"], "n_dims", 1)
     if not isinstance(facts["notes"], dict):
