@@ -92,7 +92,7 @@ def covariance_features(points, radii):
             out[11, a, i] = len(near)
             if len(near) < 2:
                 continue
-            values, vectors = np.linalg.eigh(np.cov(near.T))
+            values, vectors = np.linalg.eigh(np.cov((near - x).T))
             values = np.where(values <= 1e-12 * values.sum(), 0.0, values)
             l3, l2, l1 = values
             total = l1 + l2 + l3

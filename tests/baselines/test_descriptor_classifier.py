@@ -35,7 +35,7 @@ def test_constructor_does_not_validate():
     clouds, labels = some_clouds()
     with pytest.raises(ValueError, match="head must be one of 'mlp', 'lda', 'svm', 'auto', got 'tree'"):
         DescriptorClassifier("HKS", head="tree").fit(clouds, labels)
-    with pytest.raises(ValueError, match="descriptor must be one of 'FPFH', .* got 'PFH'"):
+    with pytest.raises(ValueError, match=r"descriptor must be one of 'FPFH', .* got 'PFH'"):
         DescriptorClassifier("PFH").fit(clouds, labels)
     with pytest.raises(ValueError, match="or such an estimator, got 3"):
         DescriptorClassifier(3).fit(clouds, labels)
@@ -211,7 +211,7 @@ def test_models_of_the_other_kind_are_refused(tmp_path):
     with pytest.raises(ValueError, match="is not a DescriptorClassifier"):
         DescriptorClassifier.load(tmp_path / "theirs")
     DescriptorClassifier("HKS", head="lda").fit(clouds, labels).save(tmp_path / "ours")
-    with pytest.raises(ValueError, match="is not a whole model|cannot be loaded"):
+    with pytest.raises(ValueError, match=r"is not a whole model|cannot be loaded"):
         hf.HFSClassifier.load(tmp_path / "ours")
 
 

@@ -77,7 +77,7 @@ def test_pooled_as_the_others():
 
 @needs_open3d
 def test_fallback_of_a_cloud_whose_radii_enclose_nothing():
-    """Both radii hold for the cloud as a whole: one point with enough neighbours keeps it from falling back."""
+    """Both radii hold for the cloud as a whole: one point with enough neighbours is enough."""
     sparse = cloud("sphere", m=60)
     by_neighbours = FPFH(search="neighbors").per_point(sparse)
     np.testing.assert_array_equal(FPFH().per_point(sparse), by_neighbours)

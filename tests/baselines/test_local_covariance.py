@@ -101,6 +101,15 @@ def test_lonely_points_are_nan():
     assert np.isnan(by_name["verticality_s1"]).all()
 
 
+def test_many_copies_have_no_shape():
+    """The mean of a block of copies is not their place to the last digit, which must not look like a line."""
+    places = cloud("ball")[:6]
+    found = found_in(np.repeat(places, 101, axis=0), radii=(1e-3, 10.0))
+    assert (found[FEATURES.index("eigenvalue_sum"), 0] == 0.0).all()
+    assert np.isnan(found[FEATURES.index("linearity"), 0]).all()
+    assert np.isfinite(found[:, 1]).all()
+
+
 def test_one_walk_serves_all_radii():
     """Radii asked for one by one or together; the last one holds everything."""
     points = cloud("clusters", m=700)

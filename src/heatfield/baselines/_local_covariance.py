@@ -24,6 +24,8 @@ EXTRA = ("eigenvalue1", "eigenvalue2", "eigenvalue3")
 
 # An eigenvalue below this part of their sum is rounding: 0.
 _ZERO = 1e-12
+# Points closer than 1e-14 of the cloud's extent are at one place: the square of that, in normalised units.
+_ONE_PLACE = 1e-28
 # A normal exists where the two smaller eigenvalues differ by more than this part of their sum.
 _NORMAL = 1e-9
 # Points that one thread takes at a time.
@@ -144,6 +146,7 @@ def local_covariances(points: Array, radii: Array, n_threads: int = 1) -> Array:
         ball_moments(sources, nodes, begin, size, moments, squares, first, last, table)
 
     run_pieces(work, pieces(len(points), _PIECE), n_threads)
+    table[table[:, :, [1, 4, 6]].sum(axis=2) < _ONE_PLACE, 1:] = 0.0  # the mean of copies is rounded
     out = np.empty_like(table)
     out[order] = table
     out[:, :, 1:] = np.ldexp(out[:, :, 1:], 2 * exponent)
