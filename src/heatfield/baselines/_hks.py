@@ -47,6 +47,8 @@ class HKS(PointDescriptor):
     'hks_p90_s15'
     """
 
+    _uses_blas = True
+
     def __init__(
         self, *, n_neighbors: int = 10, n_pairs: int = 80, n_times: int = 16, n_jobs: int | None = 1
     ) -> None:

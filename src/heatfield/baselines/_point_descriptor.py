@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ class PointDescriptor(TransformerMixin, BaseEstimator, ABC):
     _undefined = "fewer than two distinct points"
     # Most coordinates per point, or None where the method works in any dimension.
     _most_dims: int | None = None
+    # Whether features come from large eigenvalue problems: the threads of BLAS would then fight with
+    # ours, and change the last digits.
+    _uses_blas = False
 
     n_jobs: int | None
 
@@ -75,7 +79,7 @@ class PointDescriptor(TransformerMixin, BaseEstimator, ABC):
         points = as_points(cloud, "cloud")
         self._check_dims(points, "cloud")
         settings, n_threads = self._settings(), thread_count(self.n_jobs)
-        with threadpool_limits(1, "blas"):
+        with self._one_blas_thread():
             found = self._of_cloud(points, settings, n_threads)
         return np.ascontiguousarray(found.reshape(found.shape[0] * found.shape[1], len(points)).T)
 
@@ -125,6 +129,9 @@ class PointDescriptor(TransformerMixin, BaseEstimator, ABC):
             return np.full((len(channels), steps, len(points)), np.nan)
         return found
 
+    def _one_blas_thread(self) -> Any:
+        return threadpool_limits(1, "blas") if self._uses_blas else nullcontext()
+
     def _compute(self, clouds: list[Array]) -> Array:
         settings, n_threads = self._settings(), thread_count(self.n_jobs)
         out = np.empty((len(clouds), self.n_columns()))
@@ -134,8 +141,7 @@ class PointDescriptor(TransformerMixin, BaseEstimator, ABC):
             for i in range(first, last):
                 pool_defined(self._of_cloud(clouds[i], settings, within), out[i])
 
-        # The threads of BLAS would fight with ours, and change the last digits of eigenvectors.
-        with threadpool_limits(1, "blas"):
+        with self._one_blas_thread():
             run_pieces(work, pieces(len(clouds), 1), n_threads, progress="clouds")
         empty = np.flatnonzero(np.isnan(out).all(axis=1))
         if empty.size:

@@ -48,6 +48,8 @@ class WKS(PointDescriptor):
     ((60, 16), True)
     """
 
+    _uses_blas = True
+
     def __init__(
         self,
         *,
