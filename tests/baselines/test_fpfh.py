@@ -25,6 +25,14 @@ def test_a_missing_extra_is_one_sentence(monkeypatch):
         FPFH().fit([cloud("ball")])
 
 
+def test_a_missing_library_of_the_system_is_said(monkeypatch, tmp_path):
+    (tmp_path / "open3d.py").write_text("raise OSError('libusb-1.0.so.0: cannot open shared object file')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "open3d", raising=False)
+    with pytest.raises(ImportError, match=r"does not load \(libusb-1.*apt-get install libusb-1.0-0 libgl1"):
+        FPFH().fit([cloud("ball")])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

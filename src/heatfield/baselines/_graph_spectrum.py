@@ -145,8 +145,9 @@ def lowest_pairs(laplacian: csr_array, n_pairs: int) -> tuple[Array, Array]:
             break
         asked = min(m, 2 * asked)
     values, vectors = values[:kept].copy(), vectors[:, :kept].copy()
-    # Of a connected graph this pair is known exactly.
+    # Of a connected graph this pair is known exactly, and all others are positive, whatever rounding says.
     values[0], vectors[:, 0] = 0.0, 1.0 / np.sqrt(m)
+    values[1:] = np.maximum(values[1:], 1e-10 * equal)
     return values, vectors
 
 
