@@ -36,7 +36,7 @@ def test_pooled_row_of_the_unit_ball():
     points = cloud("curve") * 40 + 7
     row = LocalCovariance().fit_transform([points])[0]
     expected = reference.pooled(
-        reference.covariance_features(reference.unit_ball(points), (0.05, 0.1, 0.2, 0.4))
+        reference.covariance_features(reference.unit_ball(points), (0.05, 0.1, 0.2, 0.4, 0.8))
     )
     assert_agree(row, expected, 1e-8, floor=1e-3)
 
@@ -127,8 +127,8 @@ def test_chosen_features():
     some = LocalCovariance(features=("eigenvalue3", "linearity"))
     at = [i for i, n in enumerate(LocalCovariance(features=(*FEATURES, *EXTRA)).point_names())
           if n.startswith(("eigenvalue3_", "linearity_"))]  # fmt: skip
-    np.testing.assert_array_equal(some.per_point(points)[:, 4:], whole[:, at[:4]])
-    np.testing.assert_array_equal(some.per_point(points)[:, :4], whole[:, at[4:]])
+    np.testing.assert_array_equal(some.per_point(points)[:, 5:], whole[:, at[:5]])
+    np.testing.assert_array_equal(some.per_point(points)[:, :5], whole[:, at[5:]])
 
 
 @pytest.mark.parametrize(

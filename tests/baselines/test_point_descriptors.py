@@ -31,7 +31,7 @@ ALL = [
     pytest.param(WKS(), id="WKS"),
     pytest.param(LocalCovariance(), id="LocalCovariance"),
 ]
-WIDTHS = {"FPFH": 5 * 33, "HKS": 5 * 16, "WKS": 5 * 16, "LocalCovariance": 5 * 12 * 4}
+WIDTHS = {"FPFH": 5 * 33, "HKS": 5 * 16, "WKS": 5 * 16, "LocalCovariance": 5 * 12 * 5}
 # Asks for a parameter of HFSDescriptor; `test_constructor_does_not_validate` is its place here.
 OWN_CHECKS = [c for c in CHECKS if c.__name__ != "constructor_does_not_validate"]
 

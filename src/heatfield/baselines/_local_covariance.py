@@ -72,7 +72,7 @@ class LocalCovariance(PointDescriptor):
     >>> bool(np.allclose(found.per_point(wall), [0.0, 1.0]))
     True
     >>> hf.baselines.LocalCovariance().get_feature_names_out()[-1]
-    'number_of_neighbors_p90_s3'
+    'number_of_neighbors_p90_s4'
     """
 
     _most_dims = 3
@@ -80,7 +80,7 @@ class LocalCovariance(PointDescriptor):
     def __init__(
         self,
         *,
-        radii: Sequence[float] = (0.05, 0.1, 0.2, 0.4),
+        radii: Sequence[float] = (0.05, 0.1, 0.2, 0.4, 0.8),
         normalize: bool = True,
         features: Sequence[str] | None = None,
         n_jobs: int | None = 1,
