@@ -24,6 +24,9 @@ $(VENV)/.base: pyproject.toml constraints.txt
 $(VENV)/.test: $(VENV)/.base
 	$(PIP) install -c constraints.txt -e ".[io,show,torch,test,lint]"
 	sh tools/install_chromium.sh
+	# Open3D is not to be had on every machine; its tests then say so and are skipped.
+	-sh tools/system_packages.sh
+	-$(PIP) install -c constraints.txt -e ".[baselines]"
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base

@@ -29,7 +29,7 @@ def save_classifier(model: Any, folder: str | Path, notes: Mapping[str, Any]) ->
     learned = model.variant in LEARNED
     known = getattr(model, "input_range_", None)
     facts: dict[str, Any] = {
-        "params": {k: _plain(v, k) for k, v in model.get_params(deep=False).items() if k not in _LOCAL},
+        "params": {k: plain(v, k) for k, v in model.get_params(deep=False).items() if k not in _LOCAL},
         "classes": {"dtype": model.classes_.dtype.str, "values": model.classes_.tolist()},
         "n_dims": model.n_dims_,
         "input_range": None if known is None else asdict(known),
@@ -62,14 +62,10 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
     unknown = set(facts["params"]) - names
     if unknown:
         raise ValueError(f"this library does not know the parameter {sorted(unknown)[0]!r}")
-    params = {k: _unplain(v) for k, v in facts["params"].items()}
+    params = {k: unplain(v) for k, v in facts["params"].items()}
     check_choice(params["variant"], "variant", (*VARIANT_BLOCKS, *LEARNED))
     model = kind(**params, **({"device": device} if params["variant"] in LEARNED else {}))
-    classes = np.array(facts["classes"]["values"], dtype=np.dtype(facts["classes"]["dtype"]))
-    if classes.dtype.kind not in "biufU" or classes.ndim != 1 or len(classes) < 2:
-        raise ValueError("its classes are not a list of labels")
-    if not np.array_equal(np.unique(classes), classes):
-        raise ValueError("its classes are not in order, or not distinct")
+    classes = saved_classes(facts)
     # Every scale and dimension has numbers of its own: more than there are numbers is a wrong claim.
     held = sum(array.size for array in tensors.values())
     for name, value in (("n_scales", params["n_scales"]), ("n_dims", facts["n_dims"])):
@@ -77,10 +73,7 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
             raise ValueError(f"{name}={value!r} does not fit its {held} numbers")
     if not isinstance(facts["notes"], dict):
         raise ValueError("its notes are not an object")
-    if facts["input_range"] is not None:
-        model.input_range_ = InputRange(
-            **{k: (float(a), float(b)) for k, (a, b) in facts["input_range"].items()}
-        )
+    model.input_range_ = saved_range(facts)
     if model.variant in LEARNED:
         model.learner_ = new_learner(model, point_recipe(model, facts["n_dims"]), len(classes))
         model.learner_.load(tensors)
@@ -97,14 +90,30 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
     return model
 
 
-def _plain(value: Any, name: str) -> Any:
+def saved_classes(facts: Mapping[str, Any]) -> np.ndarray:
+    """The labels of a saved classifier, checked."""
+    classes = np.array(facts["classes"]["values"], dtype=np.dtype(facts["classes"]["dtype"]))
+    if classes.dtype.kind not in "biufU" or classes.ndim != 1 or len(classes) < 2:
+        raise ValueError("its classes are not a list of labels")
+    if not np.array_equal(np.unique(classes), classes):
+        raise ValueError("its classes are not in order, or not distinct")
+    return classes
+
+
+def saved_range(facts: Mapping[str, Any]) -> InputRange | None:
+    """What the training clouds of a saved classifier were like, if it knows."""
+    known = facts["input_range"]
+    return None if known is None else InputRange(**{k: (float(a), float(b)) for k, (a, b) in known.items()})
+
+
+def plain(value: Any, name: str) -> Any:
     """As JSON has it: a mapping becomes pairs, since its keys may be numbers."""
     if isinstance(value, Mapping):
-        return {"pairs": [[_plain(k, name), _plain(v, name)] for k, v in value.items()]}
+        return {"pairs": [[plain(k, name), plain(v, name)] for k, v in value.items()]}
     if isinstance(value, (list, tuple)):
-        return [_plain(v, name) for v in value]
+        return [plain(v, name) for v in value]
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist(), name)
+        return plain(value.tolist(), name)
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -112,7 +121,7 @@ def _plain(value: Any, name: str) -> Any:
     raise ValueError(f"cannot save {name}={value!r}: only numbers, words, lists and dicts go into JSON")
 
 
-def _unplain(value: Any) -> Any:
+def unplain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {_unplain(k): _unplain(v) for k, v in value["pairs"]}
-    return [_unplain(v) for v in value] if isinstance(value, list) else value
+        return {unplain(k): unplain(v) for k, v in value["pairs"]}
+    return [unplain(v) for v in value] if isinstance(value, list) else value
