@@ -76,8 +76,9 @@ def test_a_stranger_is_an_outlier():
 def test_separation_finds_what_the_classes_differ_in():
     clouds, labels = circles_and_blobs(24)
     ticks = []
-    found = separate(collection(clouds, labels), 4, "lda", 0, lambda: ticks.append(1))
-    assert len(ticks) == len(found.folds) == 4
+    found = separate(collection(clouds, labels), 4, "lda", 0, lambda *tick: ticks.append(tick))
+    assert ticks == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert len(found.folds) == 4
     assert found.accuracy == 1.0
     assert found.matrix.tolist() == [[12, 0], [0, 12]]
     assert {name for name, _, _ in found.blocks} == {
@@ -85,6 +86,17 @@ def test_separation_finds_what_the_classes_differ_in():
     }  # fmt: skip
     assert len(found.scales) == 8
     assert all(loss >= 0 for _, loss, _ in found.blocks)
+
+
+def test_progress_counts_the_folds_that_there_are():
+    """A class of three clouds has no five folds."""
+    clouds, labels = circles_and_blobs(12)
+    rare = [i for i, label in enumerate(labels) if label == labels[0]][3:]
+    kept = [i for i in range(12) if i not in rare]
+    ticks = []
+    few = collection([clouds[i] for i in kept], [labels[i] for i in kept])
+    separate(few, 5, "lda", 0, lambda *tick: ticks.append(tick))
+    assert ticks == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_importance_sees_the_only_block_that_tells():

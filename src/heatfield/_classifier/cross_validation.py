@@ -20,6 +20,7 @@ class Fold:
     """A model, and the clouds that it has not seen."""
 
     number: int  # from 0
+    count: int  # of all folds
     model: HFSClassifier  # fitted on all other clouds
     test: NDArray[np.int64]
     features: Any  # of the clouds in ``test``
@@ -77,7 +78,7 @@ def cross_validate(
         prepare(fitted, number, count)
         fitted.fit_features(_rows(features, train), y[train], n_dims=n_dims)
         held_out = _rows(features, test)
-        yield Fold(number, fitted, test, held_out, fitted.predict_features(held_out))
+        yield Fold(number, count, fitted, test, held_out, fitted.predict_features(held_out))
 
 
 def _rows(features: Any, clouds: NDArray[np.int64]) -> Any:

@@ -67,13 +67,18 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet:
         print(f"{len(collection.files):,} clouds described; cross-validation and pictures ...", flush=True)
     with progress_bar(total=options.folds, unit="folds", quiet=options.quiet, keep=True) as bar:
+
+        def tick(_done: int, folds: int) -> None:
+            bar.total = folds  # fewer where a class has fewer clouds
+            bar.update()
+
         page = report_page(
             collection,
             folds=options.folds,
             head=options.head,
             embedding=options.embedding,
             seed=options.seed,
-            tick=bar.update,
+            tick=tick,
         )
     write_atomically(out, page.encode())
     shutil.rmtree(_parts(out), ignore_errors=True)

@@ -24,7 +24,7 @@ def report_page(
     head: str = "lda",
     embedding: str = "auto",
     seed: int = 0,
-    tick: Callable[[], None] = lambda: None,
+    tick: Callable[[int, int], object] | None = None,
 ) -> str:
     """A page of HTML about a collection, with nothing to load from elsewhere.
 
@@ -38,7 +38,7 @@ def report_page(
     embedding : "auto", "pca" or "umap"
         Auto takes UMAP where the library umap is installed.
     tick : callable
-        Called after every fold.
+        Called after every fold, with the number of folds that are done and of all folds.
     """
     found = make_map(collection.features, collection.descriptor, embedding, seed)
     separation = separate(collection, folds, head, seed, tick)

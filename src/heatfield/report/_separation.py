@@ -34,7 +34,7 @@ class Separation:
 
 
 def separate(
-    collection: Collection, folds: int, head: str, seed: int, tick: Callable[[], None] = lambda: None
+    collection: Collection, folds: int, head: str, seed: int, tick: Callable[[int, int], object] | None = None
 ) -> Separation:
     """Cross-validate, and shuffle each block and each scale among the clouds that were held out.
 
@@ -77,7 +77,8 @@ def separate(
                 broken[:, chosen] = broken[np.ix_(rng.permutation(len(X)), chosen)]
                 shuffled = balanced_accuracy_score(true, fold.model.predict_features(broken))
                 losses[key].append(whole - shuffled)
-        tick()
+        if tick is not None:
+            tick(fold.number + 1, fold.count)
 
     def table(kind: str) -> tuple[tuple[str, float, float], ...]:
         return tuple(
