@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 
 import heatfield as hf
-from heatfield import _model_folder
+from heatfield._classifier.saving import folder as _model_folder
 from heatfield.baselines import FPFH, HKS, WKS, DescriptorClassifier, LocalCovariance
 from tests.helpers.clouds import cloud
 from tests.helpers.estimator_checks import CHECKS, some_clouds

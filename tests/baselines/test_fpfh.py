@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-import reference_descriptors as reference
 
 from heatfield.baselines import FPFH
 from heatfield.baselines import _fpfh as module
+from tests.helpers import reference_descriptors as reference
 from tests.helpers.clouds import cloud, rotation
 from tests.helpers.open3d_here import needs_open3d
 
@@ -20,7 +20,7 @@ def test_a_missing_extra_is_one_sentence(monkeypatch):
         importlib.util, "find_spec", lambda name, *a: None if name == "open3d" else plain(name, *a)
     )
     monkeypatch.setitem(sys.modules, "open3d", None)
-    message = "FPFH descriptors need the library 'open3d': pip install 'heatfield[baselines]'"
+    message = "FPFH descriptors need open3d: pip install 'heatfield[baselines]'"
     with pytest.raises(ImportError, match="^" + re.escape(message) + "$"):
         FPFH().fit([cloud("ball")])
 

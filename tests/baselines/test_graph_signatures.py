@@ -4,10 +4,10 @@ import re
 
 import numpy as np
 import pytest
-import reference_descriptors as reference
 
 from heatfield.baselines import HKS, WKS
 from heatfield.baselines import _graph_spectrum as graphs
+from tests.helpers import reference_descriptors as reference
 from tests.helpers.agreement import assert_agree
 from tests.helpers.clouds import cloud, rotation
 

@@ -4,10 +4,10 @@ import re
 
 import numpy as np
 import pytest
-import reference_descriptors as reference
 
 from heatfield.baselines import LocalCovariance
 from heatfield.baselines._local_covariance import EXTRA, FEATURES
+from tests.helpers import reference_descriptors as reference
 from tests.helpers.agreement import assert_agree
 from tests.helpers.clouds import cloud, rotation
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import reference_descriptors as reference
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -20,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 import heatfield as hf
 from heatfield._classifier.preprocessing import GapImputer
 from heatfield.baselines import FPFH, HKS, WKS, LocalCovariance
+from tests.helpers import reference_descriptors as reference
 from tests.helpers.agreement import assert_agree
 from tests.helpers.clouds import cloud, on_grid, rotation
 from tests.helpers.estimator_checks import CHECKS, some_clouds

@@ -1,4 +1,4 @@
-"""The one door: `evaluate` gives local and global outputs, by the dense or the fast path.
+"""`evaluate`: local and global outputs, by the dense or the fast path.
 
 The fast path goes scale by scale, so that only one scale's table of sums is ever in memory.
 """

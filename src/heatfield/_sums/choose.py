@@ -1,6 +1,7 @@
-"""Dense or fast: every rule for that choice stands here.
+"""Dense or fast: every rule for that choice.
 
-`evaluate` of signatures and `HeatField` ask these functions; nothing else decides.
+`evaluate`, `HeatField` and the forecast ask these functions. On the fast path, `pricing` then chooses between near
+sums and transforms for each part of the cloud, and `box_transform` whether a transform was good enough.
 """
 
 from __future__ import annotations

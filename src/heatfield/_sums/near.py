@@ -142,7 +142,7 @@ def near_sums(
 
     ``targets`` is (n, q) in kd order; ``times`` (1,) or (q,); ``offsets`` (q,) the squared distance
     of each target to the nearest source, or empty where the targets are sources. ``source_roots`` (m,)
-    are the square source_roots of weights, or empty. ``energy`` says whether the sums of g matter, which
+    are the square roots of weights, or empty. ``energy`` says whether the sums of g matter, which
     mean nothing with weights; ``like`` is an array of the precision of the innermost zone.
     """
     n = sources.shape[0]

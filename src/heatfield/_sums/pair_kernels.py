@@ -4,7 +4,7 @@ A tile is a table whose rows hold, for up to `TILE` neighbours j of a point i, t
 coordinates of r = x_j - x_i, then the squared distance D**2, then g = exp(-D**2 / 8t).
 Its square w = g**2 is the weight of the paper; g itself serves the energy E2.
 The exponential and the sums stand in loops of their own, because together they need
-more registers than the processor has and run at root the speed.
+more registers than the processor has and run at half the speed.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def grid_sums(task: FourierTask) -> tuple[Array, float]:
 def _read(
     values: Array, upsampled: _UpsampledGrid, targets: Array, t: float, directions: bool, sums: Array
 ) -> None:
-    """All sums but the fourth_moment, from the field with its gradient and Hessian."""
+    """All sums but the fourth moment, from the field with its gradient and Hessian."""
     n, q = targets.shape
     scaled = math.sqrt(2.0 * t) * upsampled.steps  # derivatives in natural units
     gradient, hessian = 4 - n, 10 - n * (n + 1) // 2
