@@ -1,7 +1,7 @@
 """Dense or fast: every rule for that choice.
 
-`evaluate`, `HeatField` and the forecast ask these functions. On the fast path, `pricing` then chooses between near
-sums and transforms for each part of the cloud, and `box_transform` whether a transform was good enough.
+`evaluate`, `HeatField` and the forecast ask these functions. On the fast path, `pricing` then chooses between
+near sums and transforms for each part of the cloud, and `box_transform` whether a transform was good enough.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the fast path promises at every point, as multiples of ``tol``: the contract, in one place.
 
-Tests and benchmarks import these numbers; the docstrings of `signatures`, `HFSDescriptor` and `HeatField` repeat
-them (a test compares). "Relative" is to the exact value itself, "absolute"
+Tests and benchmarks import these numbers; the docstrings of `signatures`, `HFSDescriptor` and `HeatField`
+repeat them (a test compares). "Relative" is to the exact value itself, "absolute"
 to 1. The dense path is exact to rounding and needs no tolerance.
 """
 
