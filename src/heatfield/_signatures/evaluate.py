@@ -127,7 +127,11 @@ def _fast_outputs(
 def _sums_at_places(
     targets: Targets, sources: ArrangedCloud, t: float, request: Request, advance: Callable[[int], object]
 ) -> tuple[Array, ScalePlan]:
-    """Sums anywhere in space; places too far for the tolerance of a transform by neighbours alone."""
+    """Sums anywhere in space; places too far for the tolerance of a transform by neighbours alone.
+
+    In double precision always: far from the data the weights underflow in single precision.
+    """
+    request = replace(request, dtype=np.dtype(np.float64))
     table, good, report = place_sums(
         targets.places, sources, t, request, targets.offsets,
         lambda: largest_sum(sources, t, request), advance=advance,

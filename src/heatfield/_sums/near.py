@@ -38,14 +38,30 @@ SINGLE_ERROR = 1e-5
 TOTAL_ERROR = 1e-6
 # Targets further than this from their centre (squared, in units of 4t) are summed in one zone.
 ONE_ZONE = 6.0
+# So are sources further than this (squared, in units of 4t): beyond, w underflows in single precision, and a
+# sum of zeros would pass the check of its share.
+DEEPEST = 80.0
+# Times below this (the extent is between 1 and 2) too: w D**4 underflows in single precision.
+TINY_TIME = 1e-12
+# Size of a block of targets, in units of sqrt(t) and of tol over the rounding unit, up to which they share a
+# centre. Differences from it are rounded relative to the block's size, which moves D**2 / 4t by up to 2.5
+# times that over sqrt(t) where w still counts. Larger blocks are summed target by target.
+SHARED_CENTRE = 0.2
 # Blocks gathered at a time: what 16 targets read stays in the fast cache.
 CHUNK = 128
 
 
-def radii(tol: float, m: int, energy: bool) -> tuple[float, float]:
-    """The cut-offs for w and for g (see above), as squared distances in units of 4t."""
+def radii(tol: float, m: int, energy: bool, fourth_moment: bool = False) -> tuple[float, float]:
+    """The cut-offs for w and for g (see above), as squared distances in units of 4t.
+
+    Beyond a squared distance R in these units, all m sources together weigh at most m exp(-R). In the
+    dimension each counts 2R times, in the fourth moment 2R**2 times in its unit; what is promised for these
+    is 4 and 16 tol (`promise`), of which half may be left out.
+    """
     digits = math.log(1.0 / tol)
-    energy_radius = digits + math.log(max(m, 2)) + 2.0
+    reach = digits + math.log(max(m, 2)) + 2.0
+    margin = math.log(0.25 * reach * reach) if fourth_moment else math.log(reach)
+    energy_radius = reach + max(0.0, margin - 2.0)
     return digits + MARGIN, max(energy_radius, (2.0 if energy else 1.0) * (digits + MARGIN))
 
 
@@ -132,6 +148,18 @@ def _add_zone(
 
 
 @compiled()
+def _frame(targets: Any, times: Any, start: int, stop: int, low: Any, high: Any, center: Any) -> float:
+    """The box of the targets start to stop and its centre; the shortest of their times."""
+    shortest = np.inf
+    for i in range(start, stop):
+        shortest = min(shortest, times[i] if times.shape[0] > 1 else times[0])
+    for k in range(low.shape[0]):
+        low[k], high[k] = targets[k, start:stop].min(), targets[k, start:stop].max()
+        center[k] = 0.5 * (low[k] + high[k])
+    return shortest
+
+
+@compiled()
 def near_sums(
     targets: Any, times: Any, offsets: Any, sources: Any, source_roots: Any, boxes: Any,
     nodes: Any, begin: Any, size: Any, first: int, last: int, weight_radius: float, energy_radius: float,
@@ -156,28 +184,30 @@ def near_sums(
     lacks = np.empty(BLOCK, np.bool_)
     every = np.ones(BLOCK, np.bool_)
     radius = double_radius(tol, energy)
-    for start in range(first, last, BLOCK):
-        stop = min(last, start + BLOCK)
+    unit = 6e-8 if columns.itemsize == 4 else 1.1e-16
+    shared = 0.25 * (SHARED_CENTRE * tol / unit) ** 2
+    start = first
+    while start < last:
+        stop = min(last, start - start % BLOCK + BLOCK)
+        shortest = _frame(targets, times, start, stop, low, high, center)
+        size_squared = ((high - center) ** 2).sum()
+        if size_squared > 4.0 * shortest * shared and stop > start + 1:
+            stop = start + 1
+            shortest = _frame(targets, times, start, stop, low, high, center)
+            size_squared = 0.0
         count = stop - start
-        nearest = inner = outer = size_squared = 0.0
-        shortest = np.inf
+        nearest = inner = outer = 0.0
         for i in range(start, stop):
             t = times[i] if times.shape[0] > 1 else times[0]
-            shortest = min(shortest, t)
-            extra = offsets[i] if offsets.shape[0] > 0 else 0.0
-            nearest = max(nearest, extra + 4.0 * t * radius)
-            inner, outer = (
-                max(inner, extra + 4.0 * t * weight_radius),
-                max(outer, extra + 4.0 * t * energy_radius),
-            )
-        for k in range(n):
-            low[k], high[k] = targets[k, start:stop].min(), targets[k, start:stop].max()
-            center[k] = 0.5 * (low[k] + high[k])
-            size_squared += (high[k] - center[k]) ** 2
+            own = offsets[i] if offsets.shape[0] > 0 else 0.0
+            nearest = max(nearest, own + 4.0 * t * radius)
+            inner = max(inner, own + 4.0 * t * weight_radius)
+            outer = max(outer, own + 4.0 * t * energy_radius)
         a = b = c = blocks_within(nodes, begin, size, low, high, outer, found)
         # Single precision knows places only relative to the distance from the centre. Where the targets
         # lie too far apart for that there are few neighbours, and one zone does.
-        if size_squared <= 4.0 * shortest * ONE_ZONE:
+        close = size_squared <= 4.0 * shortest * ONE_ZONE and outer <= 4.0 * shortest * DEEPEST
+        if close and shortest >= TINY_TIME:
             b = _split(boxes, found, c, low, high, inner)
             a = _split(boxes, found, b, low, high, nearest)
         row = sums[start:stop]
@@ -236,3 +266,4 @@ def near_sums(
                     columns, root, part,
                 )  # fmt: skip
                 row[:, FIRST:] += part[:count, FIRST:]
+        start = stop

@@ -40,7 +40,9 @@ def scale_sums(
     n, q = targets.points.shape
     m = sources.points.shape[1]
     uneven = 1.0 if weights is None else float(weights.mean() / weights.min())
-    weight_radius, energy_radius = radii(request.tol, int(min(m * uneven, 1e300)), request.energy)
+    weight_radius, energy_radius = radii(
+        request.tol, int(min(m * uneven, 1e300)), request.energy, request.fourth_moment
+    )
     sums = np.zeros((q, column_count(n, request.directions)))
     job = ScaleJob(
         targets, sources, t, request, offsets, weights, weight_radius, energy_radius, sums, advance
@@ -95,5 +97,5 @@ def _explain(report: ScalePlan, boxes: int, weight_radius: float) -> None:
 
 def price_of_scale(cloud: ArrangedCloud, t: Array, request: Request) -> float:
     """What the fast path would take at one scale, on one core."""
-    radius = radii(request.tol, cloud.points.shape[1], request.energy)
+    radius = radii(request.tol, cloud.points.shape[1], request.energy, request.fourth_moment)
     return ScaleJob(cloud, cloud, t, request, _NONE, None, *radius, _NONE, lambda _: None).plan()[1]

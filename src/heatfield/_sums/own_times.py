@@ -71,7 +71,7 @@ def _neighbours(
 ) -> float:
     """About how many neighbours a target of these rows has, from a few of them."""
     m = sources.points.shape[1]
-    reach = 4.0 * radii(request.tol, m, request.energy)[1]
+    reach = 4.0 * radii(request.tol, m, request.energy, request.fourth_moment)[1]
     counts = []
     for i in rows[:: max(1, rows.size // 32)]:
         at = np.ascontiguousarray(targets.points[:, i])

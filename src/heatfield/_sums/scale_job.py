@@ -12,7 +12,7 @@ from .._base.threads import pieces, run_pieces
 from .._cloud.arrange import BLOCK
 from .._cloud.cloud import ArrangedCloud
 from .columns import ROOT_SQUARE, ROOT_WEIGHT, Request
-from .near import double_radius, near_sums
+from .near import TINY_TIME, double_radius, near_sums
 from .pricing import chosen_nodes, price_scale
 
 # eps of the first try, in units of tol: the largest sum may be this many times (over 2) the own one.
@@ -104,7 +104,8 @@ class ScaleJob:
     def _near(
         self, places: Array, t: Array, offsets: Array, table: Array, ranges: list[tuple[int, int]]
     ) -> None:
-        like = np.empty(0, self.request.dtype)
+        double = float(t.min(initial=np.inf)) < TINY_TIME
+        like = np.empty(0, np.float64 if double else self.request.dtype)
 
         def work(first: int, last: int) -> None:
             near_sums(
