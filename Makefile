@@ -21,7 +21,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	$(PIP) install -c constraints.txt -e ".[io,show,torch,test,lint]"
+	$(PIP) install -c constraints.txt -e ".[io,show,torch,persistence,test,lint]"
 	sh tests/browser/install_chromium.sh
 	@touch $@
 
