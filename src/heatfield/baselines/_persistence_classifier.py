@@ -104,7 +104,8 @@ class PersistenceClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def predict_proba(self, clouds: Sequence[ArrayLike]) -> Array:
         """Probabilities (N, classes), columns as in ``classes_``."""
-        return self.trees_.probabilities(self._vectors(expected_clouds(self, clouds)))
+        features = self._vectors(expected_clouds(self, clouds))
+        return self.trees_.probabilities(features)
 
     def predict(self, clouds: Sequence[ArrayLike]) -> NDArray:
         """The label of each cloud."""

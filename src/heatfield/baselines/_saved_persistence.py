@@ -90,3 +90,45 @@ def _rebuild(kind: type, facts: dict[str, Any], more: Mapping[str, Any]) -> Any:
     model.input_range_ = InputRange(**{k: (float(a), float(b)) for k, (a, b) in facts["input_range"].items()})
     model.classes_, model.notes_ = classes, facts["notes"]
     return model
+
+
+def save_graphcode(model: Any, folder: str | Path, notes: Mapping[str, Any]) -> None:
+    """A fitted `GraphCode`."""
+    facts = common_facts(model, notes) | {
+        "thresholds": model.thresholds_.tolist(),
+        "history": model.history_,
+    }
+    write_model(folder, facts, model.learner_.tensors())
+
+
+def load_graphcode(kind: type, folder: str | Path, device: str) -> Any:
+    """A `GraphCode` as it was saved."""
+
+    def fill(model: Any, facts: dict[str, Any], tensors: dict[str, NDArray]) -> None:
+        model._check_graph()
+        thresholds = np.array(facts["thresholds"], np.float64)
+        if thresholds.shape != (model.n_slices,) or not np.isfinite(thresholds).all():
+            raise ValueError(f"it has thresholds of shape {thresholds.shape} for {model.n_slices} slices")
+        if (np.diff(thresholds) < 0).any():
+            raise ValueError("its thresholds do not increase")
+        if not isinstance(facts["history"], list):
+            raise ValueError("its history is not a list")
+        # A network is built by its parameters: not beyond the numbers that the file holds.
+        held = sum(array.size for array in tensors.values())
+        for value in _numbers(model.network or {}):
+            if value > held:
+                raise ValueError(f"network={model.network!r} does not fit its {held} numbers")
+        model.thresholds_ = thresholds
+        model.learner_ = model._learner(len(model.classes_))
+        model.learner_.load(tensors)
+        model.history_ = model.learner_.history = facts["history"]
+
+    return load_common(kind, folder, {"device": device}, fill)
+
+
+def _numbers(value: Any) -> list[float]:
+    if isinstance(value, Mapping):
+        return [n for v in value.values() for n in _numbers(v)]
+    if isinstance(value, (list, tuple)):
+        return [n for v in value for n in _numbers(v)]
+    return [float(value)]
