@@ -21,7 +21,7 @@ from heatfield import _model_folder, baselines  # noqa: E402
 from heatfield.baselines import _boosted_trees  # noqa: E402
 
 SMALL = {"resolution": 5, "n_estimators": 4, "random_state": 0, "progress": False}
-NAMES = ["MPSignedMeasure", "MPLandscape", "MPImage"]
+NAMES = ["MPSignedMeasure", "MPLandscape", "MPImage", "GRIL"]
 
 
 def small(name):

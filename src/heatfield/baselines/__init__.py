@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _HOME = {
+    "GRIL": "_gril",
     "GraphCode": "_graphcode",
     "MPImage": "_mp_image",
     "MPLandscape": "_mp_landscape",
@@ -20,6 +21,7 @@ __all__ = [*_HOME]
 
 if TYPE_CHECKING:
     from ._graphcode import GraphCode as GraphCode
+    from ._gril import GRIL as GRIL
     from ._mp_image import MPImage as MPImage
     from ._mp_landscape import MPLandscape as MPLandscape
     from ._mp_signed_measure import MPSignedMeasure as MPSignedMeasure
