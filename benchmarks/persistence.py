@@ -1,6 +1,6 @@
 """Multiparameter persistence on Processes and DisksAnnuli, beside the published figures.
 
-    python benchmarks/persistence.py [--data processes] [--methods MPImage GRIL] [--splits 0 1]
+    python benchmarks/persistence.py [--data processes] [--methods MPImage GRIL] [--splits 0 1] [--page]
 
 Subsets, splits and settings are fixed in `PROTOCOL` and `METHODS`. Every cell (data set, method, split) is
 written to `results/persistence.json` when it is done and not computed again, so that the run can be
@@ -24,6 +24,7 @@ from _machine import machine
 
 import heatfield as hf
 
+PAGE = Path(__file__).parents[1] / "docs" / "baselines_persistence.md"
 RESULTS = Path(__file__).parent / "results" / "persistence.json"
 
 # The paper: 4,000 and 5,000 clouds, 20 stratified splits 80/20. Here a subset, by the same protocol.
@@ -49,6 +50,8 @@ METHODS = {
     "GRIL": ("GRIL", {}),
     "GraphCode": ("GraphCode", {"epochs": 60}),
     "GraphCode(edges=False)": ("GraphCode", {"edges": False, "epochs": 60}),
+    # Loops alone: how much the components, and with them the number of points, contribute.
+    "MPSignedMeasure(degrees=(1,))": ("MPSignedMeasure", {"degrees": [1]}),
 }
 # Clouds of DisksAnnuli have some 1,500 points: as many components, of which GRIL would compare all with all.
 LARGE = {"GraphCode": {"max_bars": 100}, "GRIL": {"degrees": [1]}}
@@ -111,16 +114,43 @@ def summary(cells: dict) -> dict:
     """Mean and spread over the splits that are done, in percent, beside the published figure."""
     out: dict = {}
     for data, published in PUBLISHED.items():
-        for method, figure in published.items():
+        for method in METHODS:
             values = [c["accuracy"] for c in cells.values() if (c["data"], c["method"]) == (data, method)]
             if values:
                 out.setdefault(data, {})[method] = {
                     "accuracy_percent": round(100 * float(np.mean(values)), 1),
                     "standard_deviation": round(100 * float(np.std(values)), 1),
                     "splits": len(values),
-                    "published_percent": figure,
+                    "published_percent": published.get(method),
                 }
     return out
+
+
+def write_page(found: dict) -> None:
+    """The table of the documentation, from the result file."""
+    lines = []
+    for data, rows in found["summary"].items():
+        protocol = PROTOCOL[data]
+        cells = [c for c in found["cells"].values() if c["data"] == data]
+        count = cells[0]["train_clouds"] + cells[0]["test_clouds"]
+        cpu, dates = cells[0]["machine"]["cpu"], sorted(c["date"] for c in cells)
+        lines += [
+            f"**{data}**: {count} clouds, {protocol['n_per_class']} per class; stratified splits "
+            f"{1 - protocol['test_share']:.0%} / {protocol['test_share']:.0%}; {cpu}, "
+            f"{dates[0]} to {dates[-1]}.",
+            "",
+            "| method | accuracy, % | splits | published, % |",
+            "|---|---|---|---|",
+        ]
+        for method, row in rows.items():
+            spread = f" ± {row['standard_deviation']}" if row["splits"] > 1 else ""
+            published = "" if row["published_percent"] is None else row["published_percent"]
+            lines.append(f"| {method} | {row['accuracy_percent']}{spread} | {row['splits']} | {published} |")
+        lines.append("")
+    start, end = "<!-- figures -->\n", "<!-- end of figures -->"
+    text = PAGE.read_text()
+    before, after = text[: text.index(start) + len(start)], text[text.index(end) :]
+    PAGE.write_text(before + "\n".join(lines) + after)
 
 
 def main() -> None:
@@ -128,7 +158,13 @@ def main() -> None:
     parser.add_argument("--data", nargs="*", default=list(PROTOCOL), choices=list(PROTOCOL))
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--splits", nargs="*", type=int)
+    parser.add_argument("--page", action="store_true", help="only write the table of the documentation")
     chosen = parser.parse_args()
+    if chosen.page:
+        found = load()
+        store(found)
+        write_page(found)
+        return
     for data in chosen.data:
         splits = range(PROTOCOL[data]["n_splits"]) if chosen.splits is None else chosen.splits
         for split in splits:

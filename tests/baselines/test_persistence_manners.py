@@ -96,6 +96,17 @@ def test_labels_are_checked():
         small("MPSignedMeasure").fit(clouds, ["one"] * 12)
 
 
+def test_too_large_a_cloud_is_named(monkeypatch):
+    clouds, labels = some_clouds()
+    clouds[3] = np.random.default_rng(0).normal(size=(300, 3))
+    from heatfield.baselines import _slices
+
+    small("MPSignedMeasure").fit(clouds, labels)
+    monkeypatch.setattr(_slices, "MOST_BYTES", 100_000)
+    with pytest.raises(ValueError, match=r"clouds\[3\] has \d+ simplices .* sample it to fewer points"):
+        small("MPSignedMeasure").fit(clouds, labels)
+
+
 def test_unlike_clouds_are_warned_of():
     model, clouds = fitted("MPSignedMeasure")
     with pytest.warns(hf.HeatFieldWarning, match="unlike the training set"):

@@ -33,7 +33,7 @@ from ._bifiltration import codensities, distinct
 from ._frame import check_frame, fit_frame
 from ._frame import degrees as degrees_of
 from ._graph_table import GraphTable, graph_of, pack_graphs
-from ._persistence_classifier import checked_training, expected_clouds, forget
+from ._persistence_classifier import checked_training, expected_clouds, forget, named
 
 if TYPE_CHECKING:
     from ..nn.networks._graph_learner import GraphLearner
@@ -230,13 +230,14 @@ class GraphCode(ClassifierMixin, BaseEstimator):
 
         def work(first: int, last: int) -> None:
             for i in range(first, last):
-                graphs[i] = graph_of(
-                    self.frame_.bifiltration(clouds[i]),
-                    degrees_of(self),
-                    self.thresholds_,
-                    edges=self.edges,
-                    max_bars=self.max_bars,
-                )
+                with named(i):
+                    graphs[i] = graph_of(
+                        self.frame_.bifiltration(clouds[i]),
+                        degrees_of(self),
+                        self.thresholds_,
+                        edges=self.edges,
+                        max_bars=self.max_bars,
+                    )
 
         bar = None if self.progress is False else "clouds"
         run_pieces(work, pieces(len(clouds), 1), thread_count(self.n_jobs), bar)

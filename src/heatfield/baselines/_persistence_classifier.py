@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,6 +32,15 @@ def checked_training(clouds: Any, y: Any) -> tuple[list[Array], NDArray]:
     if len(y) != len(checked):
         raise ValueError(f"y has {len(y)} labels for {len(checked)} clouds")
     return checked, checked_labels(y)
+
+
+@contextmanager
+def named(i: int) -> Iterator[None]:
+    """Errors of the work on one cloud say which."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"clouds[{i}] {error}") from None
 
 
 def forget(model: Any) -> None:
@@ -136,7 +146,8 @@ class PersistenceClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         def work(first: int, last: int) -> None:
             for i in range(first, last):
-                rows[i] = self._vector(self.frame_.bifiltration(clouds[i]))
+                with named(i):
+                    rows[i] = self._vector(self.frame_.bifiltration(clouds[i]))
 
         run_pieces(work, pieces(len(clouds), 1), thread_count(self.n_jobs), self._bar())
         return np.stack(rows)

@@ -30,6 +30,9 @@ from .._check import Array
 from .._jit import compiled
 from ._bifiltration import Bifiltration
 
+# Bit sets of whole columns: fine for thousands of points, not for hundreds of thousands.
+MOST_BYTES = 4_000_000_000
+
 
 @dataclass(frozen=True)
 class Slices:
@@ -54,6 +57,13 @@ def sliced(complex_: Bifiltration, degree: int, thresholds: Array, *, maps: bool
     def columns(dimension: int) -> NDArray[np.int64]:
         return rank[dimension - 1][complex_.faces(dimension)][order[dimension]]
 
+    rows, above = len(order[degree]), len(order[degree + 1])
+    size = ((rows + 63) // 64) * (above + 2 * rows * maps) * 8
+    if size > MOST_BYTES:
+        raise ValueError(
+            f"has {rows} simplices of dimension {degree} and {above} of the next, whose matrix would take "
+            f"{size / 1e9:.1f} GB: sample it to fewer points, or lower max_radius"
+        )
     none = np.zeros((0, 0), np.int64)
     lower = columns(degree) if degree else none
     starts, birth, death, source, target = _reduce(

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -17,14 +17,31 @@ from ..._check import Array
 from .._training import Training, all_logits, train
 from ._graphcode import GraphCodeNet
 
-if TYPE_CHECKING:
-    from ...baselines._graph_table import GraphTable
+
+class Graphs(Protocol):
+    """Graphs of N clouds, packed: `baselines._graph_table.GraphTable`, which this folder must not import."""
+
+    @property
+    def node_starts(self) -> NDArray[np.int64]: ...
+    @property
+    def edge_starts(self) -> NDArray[np.int64]: ...
+    @property
+    def values(self) -> NDArray[np.float32]: ...
+    @property
+    def cell(self) -> NDArray[np.int64]: ...
+    @property
+    def source(self) -> NDArray[np.int64]: ...
+    @property
+    def target(self) -> NDArray[np.int64]: ...
+    @property
+    def cells(self) -> int: ...
+    def __len__(self) -> int: ...
 
 
 class GraphBatches:
     """Where batches of graphs come from: nodes standardised, edges both ways, each node joined to itself."""
 
-    def __init__(self, table: GraphTable, mean: Array, scale: Array, device: torch.device) -> None:
+    def __init__(self, table: Graphs, mean: Array, scale: Array, device: torch.device) -> None:
         self.table, self.device = table, device
         self.values = ((table.values - mean) / scale).astype(np.float32)
 
@@ -81,7 +98,7 @@ class GraphLearner:
     def _build(self) -> nn.Module:
         return GraphCodeNet(self.inputs, self.cells, self.n_classes, **self.options)
 
-    def fit(self, table: GraphTable, labels: NDArray[np.int64], options: Training) -> None:
+    def fit(self, table: Graphs, labels: NDArray[np.int64], options: Training) -> None:
         """Train anew, or go on from the checkpoint in the options."""
         if len(table.values) == 0:
             raise ValueError("no training cloud has a bar of positive length: there is nothing to learn from")
@@ -101,17 +118,17 @@ class GraphLearner:
             self.history = train(self.network, _forward, data, labels, None, self.n_classes, options, print_)
         self.network.eval()
 
-    def probabilities(self, table: GraphTable) -> Array:
+    def probabilities(self, table: Graphs) -> Array:
         """The softmax of the logits, in double precision."""
         data: Any = self._batches(table)
         values = all_logits(self.network, _forward, data).cpu().numpy().astype(np.float64)
         values = np.exp(values - values.max(axis=1, keepdims=True))
         return values / values.sum(axis=1, keepdims=True)
 
-    def _batches(self, table: GraphTable) -> GraphBatches:
+    def _batches(self, table: Graphs) -> GraphBatches:
         return GraphBatches(table, self.mean, self.scale, self.device)
 
-    def _fingerprint(self, table: GraphTable, labels: NDArray, options: Training) -> str:
+    def _fingerprint(self, table: Graphs, labels: NDArray, options: Training) -> str:
         """A hash of the data and of every setting that the weights depend on."""
         settings = asdict(replace(options, checkpoint=None, progress=None))
         text = json.dumps(
