@@ -200,6 +200,7 @@ def test_grid_is_fixed_by_the_training_set():
     clouds, labels = two_kinds(12)
     model = hf.baselines.MPSignedMeasure(**SMALL).fit(clouds, labels)
     frame = model.frame_
+    np.testing.assert_array_equal(clone(model).fit_transform(clouds, labels), model.transform(clouds))
     model.transform(clouds[:3])
     assert model.frame_ is frame
     assert 0 < frame.bandwidth < 0.3

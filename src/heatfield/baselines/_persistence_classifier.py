@@ -93,6 +93,14 @@ class PersistenceClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, clouds: Sequence[ArrayLike], y: Sequence[Any]) -> Self:
         """Learn from a list of clouds and their labels."""
+        self._fit(clouds, y)
+        return self
+
+    def fit_transform(self, clouds: Sequence[ArrayLike], y: Sequence[Any]) -> Array:
+        """As `fit`, but returns the features of the clouds."""
+        return self._fit(clouds, y)
+
+    def _fit(self, clouds: Any, y: Any) -> Array:
         checked, labels = checked_training(clouds, y)
         forget(self)
         options = boosting_options(self)  # what is wrong is said before the long work
@@ -106,7 +114,7 @@ class PersistenceClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.input_range_ = InputRange.of(checked)
         self.n_features_out_ = features.shape[1]
         self.classes_ = classes
-        return self
+        return features
 
     def transform(self, clouds: Sequence[ArrayLike]) -> Array:
         """The features of each cloud, (N, features), on the grid that was fixed by `fit`."""
