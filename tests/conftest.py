@@ -2,6 +2,7 @@
 that it calls changes. The cache of a test run is therefore keyed by all of the source."""
 
 import hashlib
+import importlib.util
 import os
 import sys
 import tempfile
@@ -40,3 +41,24 @@ def browser(shared_browser):
     """The shared browser, in a window of the usual size."""
     shared_browser.resize(1100, 720)
     return shared_browser
+
+
+# Examples of these names use the extra "persistence"; where it is not installed, they are skipped.
+_NEEDED = {
+    "GRIL": ("gudhi", "xgboost"),
+    "GraphCode": ("gudhi", "torch"),
+    "MPImage": ("gudhi", "xgboost", "multipers"),
+    "MPLandscape": ("gudhi", "xgboost"),
+    "MPSignedMeasure": ("gudhi", "xgboost"),
+}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        name = item.name.rsplit(".", 1)[-1]
+        if item.name.startswith("heatfield.baselines.") and name in _NEEDED:
+            missing = [library for library in _NEEDED[name] if importlib.util.find_spec(library) is None]
+            if missing:
+                item.add_marker(
+                    pytest.mark.skip(reason=f"needs {missing[0]}: pip install 'heatfield[persistence,torch]'")
+                )

@@ -14,6 +14,11 @@ _HOME = {
     "WKS": "_wks",
     "LocalCovariance": "_local_covariance",
     "DescriptorClassifier": "_descriptor_classifier",
+    "GRIL": "_gril",
+    "GraphCode": "_graphcode",
+    "MPImage": "_mp_image",
+    "MPLandscape": "_mp_landscape",
+    "MPSignedMeasure": "_mp_signed_measure",
 }
 
 __all__ = [*_HOME]
@@ -21,8 +26,13 @@ __all__ = [*_HOME]
 if TYPE_CHECKING:
     from ._descriptor_classifier import DescriptorClassifier as DescriptorClassifier
     from ._fpfh import FPFH as FPFH
+    from ._graphcode import GraphCode as GraphCode
+    from ._gril import GRIL as GRIL
     from ._hks import HKS as HKS
     from ._local_covariance import LocalCovariance as LocalCovariance
+    from ._mp_image import MPImage as MPImage
+    from ._mp_landscape import MPLandscape as MPLandscape
+    from ._mp_signed_measure import MPSignedMeasure as MPSignedMeasure
     from ._wks import WKS as WKS
 
 
