@@ -25,11 +25,12 @@ _HOME = {
     "read_points": "io",
     "write_points": "io",
 }
-_MODULES = ("datasets", "io", "nn", "plot", "sampling", "view")
+_MODULES = ("baselines", "datasets", "io", "nn", "plot", "sampling", "view")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 
 if TYPE_CHECKING:
+    from . import baselines as baselines
     from . import datasets as datasets
     from . import io as io
     from . import nn as nn

@@ -85,7 +85,7 @@ class TrainedNetwork:
         return {f"network.{k}": v.detach().cpu().numpy() for k, v in self.network.state_dict().items()}
 
     def _load(self, tensors: Mapping[str, NDArray], more: Wanted) -> None:
-        """Take over the weights; a ValueError where a name, shape or type is not of this network or ``more``."""
+        """Take over the weights; a ValueError where a tensor is not of this network or of ``more``."""
         wanted = {f"network.{k}": (tuple(v.shape), v.dtype) for k, v in self.network.state_dict().items()}
         wanted |= more
         found = {k: torch.from_numpy(np.array(v)) for k, v in tensors.items()}

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -72,7 +72,7 @@ class Training:
 
 
 # Logits; in training perhaps also a penalty that is added to the loss.
-Output = Tensor | tuple[Tensor, Tensor]
+Output: TypeAlias = "Tensor | tuple[Tensor, Tensor]"
 Forward = Callable[[nn.Module, tuple[Tensor, ...], np.random.Generator | None], Output]
 
 
