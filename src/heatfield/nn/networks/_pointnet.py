@@ -13,12 +13,12 @@ from ._layers import over_rows, read_out, shared_layers
 class _Alignment(nn.Module):
     """The T-Net: a matrix (B, size, size) by which a cloud is turned, at first the identity."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, points: Sequence[int], cloud: Sequence[int]) -> None:
         super().__init__()
         self.size = size
-        self.points = shared_layers(size, (64, 128, 1024), "widths")
-        self.cloud = shared_layers(1024, (512, 256), "widths")
-        self.matrix = nn.Linear(256, size * size)
+        self.points = shared_layers(size, points, "align")
+        self.cloud = shared_layers(points[-1], cloud, "align_head")
+        self.matrix = nn.Linear(cloud[-1], size * size)
         nn.init.zeros_(self.matrix.weight)
         with torch.no_grad():
             self.matrix.bias.copy_(torch.eye(size).flatten())
@@ -40,6 +40,8 @@ class PointNet(nn.Module):
     before, after : sequence of int
         Shared layers before and behind the second T-net. A widespread reimplementation has (64,) and
         (128, 1024): two layers of 64 less.
+    align, align_head : sequence of int
+        Layers of both T-nets, before and behind their maximum.
     head : sequence of int
     dropout : float
     penalty : float
@@ -62,15 +64,17 @@ class PointNet(nn.Module):
         *,
         before: Sequence[int] = (64, 64),
         after: Sequence[int] = (64, 128, 1024),
+        align: Sequence[int] = (64, 128, 1024),
+        align_head: Sequence[int] = (512, 256),
         head: Sequence[int] = (512, 256),
         dropout: float = 0.3,
         penalty: float = 0.001,
     ) -> None:
         super().__init__()
         self.penalty = penalty
-        self.align_points = _Alignment(3)
+        self.align_points = _Alignment(3, align, align_head)
         self.before = shared_layers(3, before, "before")
-        self.align_features = _Alignment(before[-1])
+        self.align_features = _Alignment(before[-1], align, align_head)
         self.after = shared_layers(before[-1], after, "after")
         self.head = read_out(after[-1], head, n_classes, dropout)
 

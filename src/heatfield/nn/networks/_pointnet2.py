@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from ..._check import check_choice
+from .._segments import segment_mean_and_max
+from ._counted_norm import counted_norm
 from ._layers import over_rows, read_out, shared_layers
 from ._sampling import farthest_points, in_ball, taken
 
@@ -25,7 +27,11 @@ Branch = tuple[float, int, Sequence[int]]
 
 
 class _BallLayers(nn.Module):
-    """max over the points j of a ball of layers([x_j - c, f_j])."""
+    """max over the points j of a ball of layers([x_j - c, f_j]).
+
+    A ball with fewer points than wanted has its nearest several times. Layers run over each point once; the
+    batch norms count it as often as it is there. So sparse balls cost what they hold.
+    """
 
     def __init__(self, branch: Branch, before: int) -> None:
         super().__init__()
@@ -33,12 +39,23 @@ class _BallLayers(nn.Module):
         self.layers = shared_layers(3 + before, widths, "widths")
 
     def forward(self, centres: Tensor, points: Tensor, values: Tensor) -> Tensor:
-        at = in_ball(centres, points, self.radius, self.count)
-        first, rest = self.layers[0], self.layers[1:]
+        at, sizes = in_ball(centres, points, self.radius, self.count)
+        batch, m, _ = points.shape
+        rows = at + torch.arange(batch, device=at.device).mul_(m)[:, None, None]
+        rows = rows[torch.arange(self.count, device=at.device) < sizes[:, :, None]]
+        sizes = sizes.flatten()
+        ball = torch.repeat_interleave(sizes, output_size=len(rows))
+        starts = nn.functional.pad(sizes.cumsum(0), (1, 0))
+        often = torch.ones(len(rows), dtype=points.dtype, device=at.device)
+        often[starts[:-1]] += self.count - sizes
         # W [x_j - c, f_j] = W [x_j, f_j] - W_x c: the product runs over points, not over members of balls.
-        own = nn.functional.linear(values, first.weight, first.bias)
-        grouped = taken(own, at) - (centres @ first.weight[:, :3].T)[:, :, None]
-        return over_rows(rest, grouped).amax(dim=2)
+        first = self.layers[0]
+        own = nn.functional.linear(values, first.weight, first.bias).flatten(0, 1)
+        middle = (centres @ first.weight[:, :3].T).flatten(0, 1)
+        found = own.index_select(0, rows) - middle.index_select(0, ball)
+        for layer in self.layers[1:]:
+            found = counted_norm(layer, found, often) if isinstance(layer, nn.BatchNorm1d) else layer(found)
+        return segment_mean_and_max(found, starts)[1].view(*centres.shape[:2], -1)
 
 
 class PointNet2(nn.Module):

@@ -73,52 +73,58 @@ def _farthest(points: Any, centre: Any, out: Any) -> None:
 
 
 @torch.no_grad()
-def in_ball(centres: Tensor, points: Tensor, radius: float, count: int) -> Tensor:
-    """Indices (B, q, count) of points nearer than ``radius`` to each centre.
+def in_ball(centres: Tensor, points: Tensor, radius: float, count: int) -> tuple[Tensor, Tensor]:
+    """Indices (B, q, count) of points nearer than ``radius`` to each centre, and how many differ (B, q).
 
     Where more than ``count`` are, every so manyth by distance is taken, so that they reach from the centre to
     the rim. (The published codes take those that come first in the file: an arbitrary part of the ball, too,
-    but one that depends on the order of the points.) Where fewer are, the nearest fills up, as published;
-    a ball without points gives the nearest point.
+    but one that depends on the order of the points.) Where fewer are, the nearest comes first and fills up
+    what is left; the published codes fill up with the first of the file. A ball without points gives the
+    nearest point.
     """
     shape = (*centres.shape[:2], count)
     if _is_compiled(points):
-        out = torch.empty(shape, dtype=torch.int64)
-        _ball(_array(centres), _array(points), np.float32(radius) ** 2, out.numpy())
-        return out
+        out, sizes = torch.empty(shape, dtype=torch.int64), torch.empty(shape[:2], dtype=torch.int64)
+        _ball(_array(centres), _array(points), np.float32(radius) ** 2, out.numpy(), sizes.numpy())
+        return out, sizes
     gaps, order = _gaps(centres, points).sort(dim=2, stable=True)
     found = (gaps < radius**2).sum(dim=2, keepdim=True).clamp(min=1)
     place = torch.arange(count, device=points.device).expand(shape)
     spread = place * found // count
-    return order.gather(2, torch.where(found > count, spread, place.where(place < found, 0)))
+    chosen = order.gather(2, torch.where(found > count, spread, place.where(place < found, 0)))
+    return chosen, found[:, :, 0].clamp(max=count)
 
 
 @compiled()
-def _ball(centres: Any, points: Any, limit: Any, out: Any) -> None:
+def _ball(centres: Any, points: Any, limit: Any, out: Any, sizes: Any) -> None:
     batch, m, n = points.shape
     count = out.shape[2]
     gaps, at = np.empty(m, np.float32), np.empty(m, np.int64)
     for b in range(batch):
         for q in range(centres.shape[1]):
-            found, best, nearest = 0, np.float32(np.inf), 0
+            found, best, nearest, place = 0, np.float32(np.inf), 0, 0
             for i in range(m):
                 gap = np.float32(0.0)
                 for c in range(n):
                     step = points[b, i, c] - centres[b, q, c]
                     gap += step * step
                 if gap < best:
-                    best, nearest = gap, i
+                    best, nearest, place = gap, i, found
                 if gap < limit:
                     gaps[found], at[found] = gap, i
                     found += 1
             mine = out[b, q]
             if found > count:
                 order = np.argsort(gaps[:found], kind="mergesort")
-                for place in range(count):
-                    mine[place] = at[order[place * found // count]]
+                for turn in range(count):
+                    mine[turn] = at[order[turn * found // count]]
             else:
-                mine[:] = nearest
-                mine[:found] = at[:found]
+                if found > 0:
+                    at[place] = at[0]
+                    mine[1:found] = at[1:found]
+                mine[0] = nearest
+                mine[max(1, found) :] = nearest
+            sizes[b, q] = min(max(1, found), count)
 
 
 @torch.no_grad()
@@ -141,6 +147,7 @@ def _nearest(centres: Any, points: Any, out: Any) -> None:
         for q in range(centres.shape[1]):
             mine = out[b, q]
             best[:] = np.inf
+            mine[:] = 0
             for i in range(m):
                 gap = np.float32(0.0)
                 for c in range(n):
