@@ -218,24 +218,46 @@ def test_attention_by_the_textbook():
         torch.testing.assert_close(found[i], expected)
 
 
-def test_vector_edges_are_a_vector_layer_on_edges():
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_vector_edges_are_a_vector_layer_on_edges(kind):
+    """Compiled in single precision, plain torch in double: values, gradients and norms of the table."""
     torch.manual_seed(0)
-    layer, plain = VectorEdges(3, 5).double(), VectorLayer(6, 5).double()
+    plain = VectorLayer(6, 5).double()
     with torch.no_grad():
-        plain.feature.weight.copy_(layer.feature)
-        plain.direction.weight.copy_(layer.direction)
+        plain.norm.lengths.weight.copy_(torch.tensor([1.0, -0.5, 2.0, 0.1, 0.7]))
+        plain.norm.lengths.bias.copy_(torch.randn(5))
+    layer = VectorEdges(3, 5)
+    with torch.no_grad():
+        layer.feature.copy_(plain.feature.weight)
+        layer.direction.copy_(plain.direction.weight)
+    layer.norm.load_state_dict(plain.norm.state_dict())
+    layer = layer.to(kind)
     vectors, near = torch.randn(20, 3, 3, dtype=torch.float64), torch.randint(20, (20, 4))
-    one, other = (vectors.clone().requires_grad_() for _ in range(2))
+    vectors[3] = 0.0  # an edge from it to itself has no length
+    near[3, 0] = 3
+    one, other = vectors.to(kind).requires_grad_(), vectors.clone().requires_grad_()
     found = layer(one, near)
-    own = other[:, None].expand(-1, 4, -1, -1)
-    table = torch.cat([other[near] - own, own], dim=3)
-    expected = plain(table.flatten(0, 1)).view(20, 4, 3, 5).mean(dim=1)
-    torch.testing.assert_close(found, expected)
-    given = torch.randn_like(found)
-    grads = torch.autograd.grad(found, [one, layer.feature, layer.direction], given)
-    wanted = torch.autograd.grad(expected, [other, plain.feature.weight, plain.direction.weight], given)
+
+    def textbook(values):
+        own = values[:, None].expand(-1, 4, -1, -1)
+        table = torch.cat([values[near] - own, own], dim=3)
+        return plain(table.flatten(0, 1)).view(20, 4, 3, 5).mean(dim=1)
+
+    expected = textbook(other)
+    close = {"rtol": 1e-3, "atol": 2e-5} if kind == torch.float32 else {"rtol": 1e-9, "atol": 1e-12}
+    torch.testing.assert_close(found.double(), expected, **close)
+    given = torch.randn_like(expected)
+    parts = [[net.norm.lengths.weight, net.norm.lengths.bias] for net in (layer, plain)]
+    grads = torch.autograd.grad(found, [one, layer.feature, layer.direction, *parts[0]], given.to(kind))
+    wanted = torch.autograd.grad(
+        expected, [other, plain.feature.weight, plain.direction.weight, *parts[1]], given
+    )
     for a, b in zip(grads, wanted, strict=True):
-        torch.testing.assert_close(a, b)
+        torch.testing.assert_close(a.double(), b, rtol=close["rtol"], atol=10 * close["atol"])
+    for a, b in zip(layer.norm.lengths.buffers(), plain.norm.lengths.buffers(), strict=True):
+        torch.testing.assert_close(a.double(), b.double(), **close)
+    layer.eval(), plain.eval()
+    torch.testing.assert_close(layer(vectors.to(kind), near).double(), textbook(vectors), **close)
 
 
 def test_the_cut_of_vector_neurons():

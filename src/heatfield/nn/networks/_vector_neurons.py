@@ -11,8 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-_EPS = 1e-6  # as published: a vector of length 0 has no direction
-_SLOPE = 0.2
+from ._vector_edges import EPS, cut_edges, edge_lengths, leaky
 
 
 class VectorNorm(nn.Module):
@@ -23,16 +22,8 @@ class VectorNorm(nn.Module):
         self.lengths = nn.BatchNorm1d(width)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        length = torch.linalg.vector_norm(vectors, dim=1) + _EPS
+        length = torch.linalg.vector_norm(vectors, dim=1) + EPS
         return vectors * (self.lengths(length) / length)[:, None]
-
-
-def leaky(vectors: Tensor, direction: Tensor) -> Tensor:
-    """What points against ``direction`` loses four fifths of its part along it."""
-    along = (vectors * direction).sum(dim=1)
-    square = direction.square().sum(dim=1)
-    cut = (1.0 - _SLOPE) * along.clamp(max=0.0) / (square + _EPS)
-    return vectors - cut[:, None] * direction
 
 
 class VectorLayer(nn.Module):
@@ -65,10 +56,17 @@ class VectorEdges(nn.Module):
 
     def forward(self, vectors: Tensor, near: Tensor) -> Tensor:
         """(P, 3, after) from vectors (P, 3, before) and the rows of the neighbours (P, k)."""
-        weight = torch.cat([self.feature, self.direction])
-        to_neighbour, own = weight.chunk(2, dim=1)
+        to_neighbour, own = torch.cat([self.feature, self.direction]).chunk(2, dim=1)
         there, here = vectors @ to_neighbour.T, vectors @ (own - to_neighbour).T
-        rows, k = near.shape
-        edges = there.index_select(0, near.flatten()).view(rows, k, 3, -1) + here[:, None]
-        feature, direction = edges.flatten(0, 1).chunk(2, dim=2)
-        return leaky(self.norm(feature), direction).view(rows, k, 3, -1).mean(dim=1)
+        norm = self.norm.lengths
+        if self.training:
+            mean, variance = edge_lengths(there, here, near)
+            with torch.no_grad():
+                count = near.numel()
+                norm.running_mean.lerp_(mean, norm.momentum)
+                norm.running_var.lerp_(variance * (count / max(1, count - 1)), norm.momentum)
+                norm.num_batches_tracked += 1
+        else:
+            mean, variance = norm.running_mean, norm.running_var
+        factor = norm.weight / torch.sqrt(variance + norm.eps)
+        return cut_edges(there, here, near, factor, norm.bias - mean * factor)
