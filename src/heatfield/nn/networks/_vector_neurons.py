@@ -22,7 +22,8 @@ class VectorNorm(nn.Module):
         self.lengths = nn.BatchNorm1d(width)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        length = torch.linalg.vector_norm(vectors, dim=1) + EPS
+        # Where a vector is 0, its length has no gradient.
+        length = torch.sqrt(vectors.square().sum(dim=1).clamp(min=1e-30)) + EPS
         return vectors * (self.lengths(length) / length)[:, None]
 
 
@@ -35,8 +36,16 @@ class VectorLayer(nn.Module):
         self.direction = nn.Linear(before, 1 if one_direction else after, bias=False)
         self.norm = VectorNorm(after)
 
-    def forward(self, vectors: Tensor) -> Tensor:
-        return leaky(self.norm(self.feature(vectors)), self.direction(vectors))
+    def forward(self, vectors: Tensor, common: Tensor | None = None) -> Tensor:
+        """Of vectors (P, 3, C); beside them ``common`` (B, 3, D), vectors that a cloud has but once."""
+        weight = torch.cat([self.feature.weight, self.direction.weight])
+        width = vectors.shape[2]
+        found = vectors @ weight[:, :width].T
+        if common is not None:  # W [x, y] = W1 x + W2 y, and y is there once a cloud
+            shared = (common @ weight[:, width:].T)[:, None]
+            found = (found.view(len(common), -1, *found.shape[1:]) + shared).flatten(0, 1)
+        feature, direction = found.split([len(self.feature.weight), len(self.direction.weight)], dim=2)
+        return leaky(self.norm(feature), direction)
 
 
 class VectorEdges(nn.Module):

@@ -68,10 +68,9 @@ class VNDGCNN(nn.Module):
             VectorEdges(before, after) for before, after in zip([1, *sizes], sizes, strict=False)
         )
         self.joined = VectorLayer(sum(sizes), check_count(embedding, "embedding", 1), one_direction=True)
-        self.frame = nn.Sequential(
-            VectorLayer(2 * embedding, embedding), VectorLayer(embedding, max(1, embedding // 2)),
-            nn.Linear(max(1, embedding // 2), 3, bias=False),
-        )  # fmt: skip
+        few = max(1, embedding // 2)
+        self.frame = nn.ModuleList([VectorLayer(2 * embedding, embedding), VectorLayer(embedding, few)])
+        self.axes = nn.Linear(few, 3, bias=False)
         layers: list[nn.Module] = []
         before = 12 * embedding  # coordinates of twice as many vectors, their maximum and mean
         for after in checked_widths(head, "head"):
@@ -91,9 +90,10 @@ class VNDGCNN(nn.Module):
             vectors = edge(vectors, near)
             outputs.append(vectors)
         vectors = self.joined(torch.cat(outputs, dim=2))
-        mean = vectors.view(batch, m, *vectors.shape[1:]).mean(dim=1, keepdim=True)
-        vectors = torch.cat([vectors, mean.expand(-1, m, -1, -1).flatten(0, 1)], dim=2)
-        # Inner products with three vectors that turn with the cloud.
-        invariant = torch.bmm(vectors.transpose(1, 2), self.frame(vectors)).flatten(1)
-        mean, most = segment_mean_and_max(invariant, starts)
+        common = vectors.view(batch, m, *vectors.shape[1:]).mean(dim=1)
+        axes = self.axes(self.frame[1](self.frame[0](vectors, common)))
+        # Inner products of all vectors, and of their mean, with three that turn with the cloud.
+        own = torch.bmm(vectors.transpose(1, 2), axes)
+        theirs = torch.einsum("bnc,bmnk->bmck", common, axes.view(batch, m, 3, 3)).flatten(0, 1)
+        mean, most = segment_mean_and_max(torch.cat([own, theirs], dim=1).flatten(1), starts)
         return self.head(torch.cat([most, mean], dim=1))
