@@ -33,6 +33,9 @@ NETWORKS: dict[str, type[nn.Module]] = {
     "vn_dgcnn": VNDGCNN,
 }
 
+# Networks for which a shift means a change that clouds at prediction, centred as they are, never show.
+_CENTRED = ("vn_dgcnn",)
+
 
 def parameter_count(kind: str, n_classes: int, options: Mapping[str, Any]) -> int:
     """Parameters of a network; nothing is allocated."""
@@ -104,6 +107,8 @@ class NetworkLearner(TrainedNetwork):
         if rng is not None:
             rows = augmented(points.flatten(0, 1), starts_of(points), rng, self.rotation)
             points = rows.view(points.shape)
+            if self.kind in _CENTRED:
+                points = points - points.mean(dim=1, keepdim=True)
         if network.training and hasattr(network, "with_penalty"):
             return network.with_penalty(points)
         return network(points)
