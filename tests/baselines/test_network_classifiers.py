@@ -354,7 +354,7 @@ LEARNERS = {
     "PointNet": (
         64, 12, {"before": (32,), "after": (64, 128), "align": (16, 32), "align_head": (16,), "head": (64,)}
     ),
-    "PointNet2": (320, 3, {"whole": (64, 128), "head": (64,)}),
+    "PointNet2": (512, 3, {"whole": (64, 128), "head": (64,)}),
     "DGCNN": (64, 8, {"k": 8, "widths": (24, 32), "embedding": 64, "head": (32,)}),
     "PointTransformer": (64, 10, {"widths": (16, 32, 64), "strides": (1, 4, 4), "neighbours": (8, 12, 12),
                                   "depths": (0, 1, 1), "head": (32,)}),

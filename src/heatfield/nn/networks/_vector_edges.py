@@ -181,7 +181,9 @@ def _cut_back(
 
 
 def _arrays(*tensors: Tensor) -> Any:
-    return [tensor.detach().contiguous().numpy() for tensor in tensors]
+    """As NumPy sees them, the vectors of a point (3, C) one after the other in a row."""
+    plain = [tensor.detach().contiguous().numpy() for tensor in tensors]
+    return [array.reshape(len(array), -1) if array.ndim == 3 else array for array in plain]
 
 
 class _Lengths(torch.autograd.Function):
@@ -189,7 +191,7 @@ class _Lengths(torch.autograd.Function):
     def forward(ctx: Any, a: Tensor, b: Tensor, near: Tensor) -> tuple[Tensor, Tensor]:
         a, b = a.contiguous(), b.contiguous()
         sums = np.zeros((2, a.shape[2] // 2))
-        _lengths(*_arrays(a.flatten(1), b.flatten(1), near), sums)
+        _lengths(*_arrays(a, b, near, torch.from_numpy(sums)))
         mean, mean_square = torch.from_numpy(sums / near.numel()).unbind(0)
         ctx.save_for_backward(a, b, near, mean)
         return mean.to(a.dtype), (mean_square - mean.square()).clamp(min=0.0).to(a.dtype)
@@ -200,11 +202,7 @@ class _Lengths(torch.autograd.Function):
         slope = 2.0 * given[1].double() / near.numel()
         constant = given[0].double() / near.numel() - slope * mean
         out_a, out_b = torch.zeros_like(a), torch.zeros_like(b)
-        _lengths_back(
-            *_arrays(a.flatten(1), b.flatten(1), near, constant.float(), slope.float()),
-            out_a.flatten(1).numpy(),
-            out_b.flatten(1).numpy(),
-        )
+        _lengths_back(*_arrays(a, b, near, constant.float(), slope.float(), out_a, out_b))
         return out_a, out_b, None
 
 
@@ -213,7 +211,7 @@ class _Cut(torch.autograd.Function):
     def forward(ctx: Any, a: Tensor, b: Tensor, near: Tensor, factor: Tensor, shift: Tensor) -> Tensor:
         a, b = a.contiguous(), b.contiguous()
         out = a.new_empty((a.shape[0], 3, a.shape[2] // 2))
-        _cut(*_arrays(a.flatten(1), b.flatten(1), near, factor, shift), out.flatten(1).numpy())
+        _cut(*_arrays(a, b, near, factor, shift, out))
         ctx.save_for_backward(a, b, near, factor, shift)
         return out
 
@@ -222,12 +220,7 @@ class _Cut(torch.autograd.Function):
         a, b, near, factor, shift = ctx.saved_tensors
         out_a, out_b = torch.zeros_like(a), torch.zeros_like(b)
         sums = np.zeros((2, a.shape[2] // 2))
-        _cut_back(
-            *_arrays(a.flatten(1), b.flatten(1), near, factor, shift, given.flatten(1)),
-            out_a.flatten(1).numpy(),
-            out_b.flatten(1).numpy(),
-            sums,
-        )
+        _cut_back(*_arrays(a, b, near, factor, shift, given, out_a, out_b, torch.from_numpy(sums)))
         to_factor, to_shift = torch.from_numpy(sums).to(a.dtype).unbind(0)
         return out_a, out_b, None, to_factor, to_shift
 
