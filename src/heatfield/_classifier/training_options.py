@@ -34,9 +34,9 @@ def refuse_learned_options(model: Any) -> None:
         )
 
 
-def training(model: Any, labels: NDArray, classes: NDArray) -> Training:
-    """How to train: the variant's own recipe with what the user asked for."""
-    found = torch_side().RECIPES[model.variant]
+def training(model: Any, labels: NDArray, classes: NDArray, recipe: Training | None = None) -> Training:
+    """How to train: the recipe, by default the variant's own, with what the user asked for."""
+    found = torch_side().RECIPES[model.variant] if recipe is None else recipe
     asked: dict[str, Any] = {"progress": model.progress}
     if model.random_state is not None:
         asked["seed"] = check_count(model.random_state, "random_state", 0)
@@ -47,7 +47,7 @@ def training(model: Any, labels: NDArray, classes: NDArray) -> Training:
     if model.optimizer is not None:
         asked["optimizer"] = check_choice(model.optimizer, "optimizer", ("adam", "sgd"))
     if model.augment is not None:
-        if model.variant != "dgcnn":
+        if recipe is None and model.variant != "dgcnn":
             raise ValueError(
                 f"augment={model.augment!r} is an option of variant='dgcnn', which sees the coordinates, "
                 f"got variant={model.variant!r}"
@@ -73,7 +73,7 @@ def training(model: Any, labels: NDArray, classes: NDArray) -> Training:
                 raise ValueError(f"{name} must be a number {least}{most}, got {value!r}")
             asked[name] = float(value)
     for name in ("train_points", "whole_epochs", "patience"):
-        if getattr(model, name) is not None:
+        if getattr(model, name, None) is not None:
             asked[name] = check_count(getattr(model, name), name, 1)
     if "whole_epochs" in asked and "train_points" not in asked:
         raise ValueError(

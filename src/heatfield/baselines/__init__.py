@@ -1,6 +1,7 @@
-"""The methods that heat field signatures are compared with, as scikit-learn estimators over lists of clouds.
+"""The methods that the paper compares with, as estimators over lists of clouds.
 
-``import heatfield.baselines`` loads nothing heavy; each name is fetched when first used.
+``import heatfield.baselines`` loads nothing heavy; each class is fetched when first used. `available` says
+which can be used here, and what the others need.
 """
 
 from __future__ import annotations
@@ -8,23 +9,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-_HOME = {
-    "FPFH": "_fpfh",
-    "HKS": "_hks",
-    "WKS": "_wks",
-    "LocalCovariance": "_local_covariance",
-    "DescriptorClassifier": "_descriptor_classifier",
-    "GRIL": "_gril",
-    "GraphCode": "_graphcode",
-    "MPImage": "_mp_image",
-    "MPLandscape": "_mp_landscape",
-    "MPSignedMeasure": "_mp_signed_measure",
-}
-
-__all__ = [*_HOME]
+from ._registry import METHODS, Record, Records, available
 
 if TYPE_CHECKING:
     from ._descriptor_classifier import DescriptorClassifier as DescriptorClassifier
+    from ._dgcnn import DGCNN as DGCNN
     from ._fpfh import FPFH as FPFH
     from ._graphcode import GraphCode as GraphCode
     from ._gril import GRIL as GRIL
@@ -33,7 +22,16 @@ if TYPE_CHECKING:
     from ._mp_image import MPImage as MPImage
     from ._mp_landscape import MPLandscape as MPLandscape
     from ._mp_signed_measure import MPSignedMeasure as MPSignedMeasure
+    from ._point_transformer import PointTransformer as PointTransformer
+    from ._pointnet import PointNet as PointNet
+    from ._pointnet2 import PointNet2 as PointNet2
+    from ._vn_dgcnn import VNDGCNN as VNDGCNN
     from ._wks import WKS as WKS
+
+_HOME = {name: method.module for name, method in METHODS.items()}
+_HOME["DescriptorClassifier"] = "_descriptor_classifier"  # no method of its own: the read-out of descriptors
+
+__all__ = ["Record", "Records", "available", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,10 +17,13 @@ from .._base.check import Array
 from .._features.point_features import PointSettings
 from .._features.point_table import PointTable
 from .._features.round_off import ROUND_OFF
+from ._augment import augmented
 from ._batches import Packed, Scaling
 from ._dgcnn import HFSDGCNN
 from ._full import HFSFull
-from ._training import Training, all_logits, train
+from ._trained import TrainedNetwork, Wanted, softmax
+from ._trained import choose_device as choose_device
+from ._training import Output, Training
 
 # What the paper and DGCNN's authors do, where it is not what `Training` has.
 RECIPES: dict[str, Training] = {
@@ -36,19 +39,7 @@ RECIPES: dict[str, Training] = {
 }
 
 
-def choose_device(name: str) -> torch.device:
-    """ "auto" is a GPU if there is one, else the processor."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, TypeError) as error:
-        raise ValueError(f"device={name!r} cannot be used: {str(error).splitlines()[0]}") from None
-    return device
-
-
-class Learner:
+class Learner(TrainedNetwork):
     """A network with the scaling of its inputs: all that is needed to classify a table of point features."""
 
     def __init__(
@@ -59,18 +50,9 @@ class Learner:
         network: Mapping[str, Any] | None,
         device: torch.device,
     ) -> None:
-        self.kind, self.recipe, self.n_classes = kind, recipe, n_classes
-        if network is not None and not isinstance(network, Mapping):
-            raise ValueError(f"network must be a dict of parts of the network, got {network!r}")
-        self.options = dict(network or {})
-        self.device = device
+        self.kind, self.recipe = kind, recipe
         self.points = self.whole = Scaling(np.empty(0), np.empty(0), np.empty(0, bool))
-        self.history: list[dict[str, float]] = []
-        try:
-            with torch.device("meta"):  # shapes only: memory is taken when it is known what for
-                self.network = self._build()
-        except (TypeError, RuntimeError) as error:
-            raise ValueError(f"network={network!r}: {str(error).splitlines()[0]}") from None
+        super().__init__(n_classes, network, device)
 
     def _build(self) -> nn.Module:
         width = len(self.recipe.point_names)
@@ -91,39 +73,18 @@ class Learner:
         self.points, self.whole = Scaling.of_points(kept, tolerance), Scaling.of_whole(kept, tolerance)
         own = labels if held_out is None else labels[~held_out]
         others = None if held_out is None else (self._packed(table.take(held_out)), labels[held_out])
-        cuda = [self.device] if self.device.type == "cuda" else []
-        with torch.random.fork_rng(cuda):  # the caller's random numbers are not touched
-            self._seed(options.seed)
-            self.network = self._build().to(self.device)
-            self.history = train(
-                self.network,
-                self._forward,
-                self._packed(kept),
-                own,
-                others,
-                self.n_classes,
-                options,
-                "" if options.checkpoint is None else self._fingerprint(table, labels, held_out, options),
-            )
-        self.network.eval()
-
-    def _seed(self, seed: int | None) -> None:
-        """The generators that the training draws from; `torch.manual_seed` would set those of all devices."""
-        first = torch.default_generator.seed() if seed is None else seed
-        torch.default_generator.manual_seed(first)
-        if self.device.type == "cuda":
-            with torch.cuda.device(self.device):
-                torch.cuda.manual_seed(first)
+        fingerprint = (
+            "" if options.checkpoint is None else self._fingerprint(table, labels, held_out, options)
+        )
+        self._train(lambda: self._packed(kept), own, others, options, fingerprint)
 
     def logits(self, table: PointTable) -> NDArray[np.float32]:
         """(N, classes), with all points of every cloud."""
-        return all_logits(self.network, self._forward, self._packed(table)).cpu().numpy()
+        return self._logits(self._packed(table))
 
     def probabilities(self, table: PointTable) -> Array:
         """The softmax of the logits, in double precision."""
-        values = self.logits(table).astype(np.float64)
-        values = np.exp(values - values.max(axis=1, keepdims=True))
-        return values / values.sum(axis=1, keepdims=True)
+        return softmax(self.logits(table))
 
     @property
     def unit(self) -> tuple[Array, Array]:
@@ -135,7 +96,7 @@ class Learner:
 
     def _forward(
         self, network: nn.Module, inputs: tuple[Tensor, ...], rng: np.random.Generator | None
-    ) -> Tensor:
+    ) -> Output:
         rows, whole, coordinates, starts = inputs
         if self.kind == "full":
             return network(rows, whole, starts)
@@ -161,7 +122,7 @@ class Learner:
 
     def tensors(self) -> dict[str, Array]:
         """Everything learnt, as arrays."""
-        found = {f"network.{k}": v.detach().cpu().numpy() for k, v in self.network.state_dict().items()}
+        found = super().tensors()
         for name in ("points", "whole"):
             found |= {f"{name}.{k}": v for k, v in vars(getattr(self, name)).items()}
         return found
@@ -169,53 +130,11 @@ class Learner:
     def load(self, tensors: Mapping[str, NDArray]) -> None:
         """Take over what `tensors` gave; a ValueError where a name, shape or type is not this network's."""
         widths = {"points": len(self.recipe.point_names), "whole": len(self.recipe.whole_names)}
-        wanted = {f"network.{k}": (tuple(v.shape), v.dtype) for k, v in self.network.state_dict().items()}
+        more: Wanted = {}
         for name, width in widths.items():
             for part, kind in (("mean", torch.float64), ("scale", torch.float64), ("constant", torch.bool)):
-                wanted[f"{name}.{part}"] = ((width,), kind)
-        found = {k: torch.from_numpy(np.array(v)) for k, v in tensors.items()}
-        odd = sorted(set(wanted) ^ set(found))
-        if odd:
-            raise ValueError(
-                f"it does not hold the tensors of this network: {odd[0]!r} and {len(odd) - 1} others differ"
-            )
-        for name, (shape, kind) in wanted.items():
-            if tuple(found[name].shape) != shape or found[name].dtype != kind:
-                raise ValueError(
-                    f"tensor {name!r} must be {kind} of shape {shape}, "
-                    f"got {found[name].dtype} of shape {tuple(found[name].shape)}"
-                )
-            if not torch.isfinite(found[name]).all() or (
-                name.endswith(".scale") and (found[name] <= 0).any()
-            ):
-                raise ValueError(f"tensor {name!r} holds numbers that cannot be")
-        with torch.random.fork_rng([]):  # first weights are drawn, but not from the caller's numbers
-            self.network = self._build().to(self.device)
-        start = "network."
-        self.network.load_state_dict({k[len(start) :]: v for k, v in found.items() if k.startswith(start)})
+                more[f"{name}.{part}"] = ((width,), kind)
+        self._load(tensors, more)
         for name in widths:
             parts = (np.array(tensors[f"{name}.{part}"]) for part in ("mean", "scale", "constant"))
             setattr(self, name, Scaling(*parts))
-        self.network.eval()
-
-
-def augmented(coordinates: Tensor, starts: Tensor, rng: np.random.Generator) -> Tensor:
-    """Each cloud turned about its last axis, scaled by 0.8 to 1.25, moved by up to 0.1, its points jittered.
-
-    In the plane the turn is about the origin. Jitter is normal with spread 0.01, at most 0.05.
-    """
-    sizes = torch.diff(starts).cpu().numpy()
-    n, count = coordinates.shape[1], len(sizes)
-    turn = np.tile(np.eye(n), (count, 1, 1))
-    if n >= 2:
-        angle = rng.uniform(0.0, 2.0 * np.pi, count)
-        turn[:, 0, 0] = turn[:, 1, 1] = np.cos(angle)
-        turn[:, 0, 1], turn[:, 1, 0] = -np.sin(angle), np.sin(angle)
-    turn *= rng.uniform(0.8, 1.25, count)[:, None, None]
-    move = rng.uniform(-0.1, 0.1, (count, n))
-    jitter = np.clip(0.01 * rng.standard_normal(coordinates.shape), -0.05, 0.05)
-    owner = torch.from_numpy(np.repeat(np.arange(count), sizes)).to(coordinates.device)
-    turns, moves, noise = (
-        torch.from_numpy(x.astype(np.float32)).to(coordinates.device) for x in (turn, move, jitter)
-    )
-    return torch.einsum("pn,pkn->pk", coordinates, turns[owner]) + moves[owner] + noise

@@ -6,17 +6,16 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ._batches import Packed
 from ._checkpoint import read_checkpoint, write_checkpoint
 
 
@@ -45,6 +44,11 @@ class Training:
         share = 0.5 * (1.0 + math.cos(math.pi * epoch / self.epochs))
         return self.final_rate + (self.learning_rate - self.final_rate) * share
 
+    def before_epoch(self, network: nn.Module, optimizer: torch.optim.Optimizer, epoch: int) -> None:  # noqa: ARG002
+        """Set what changes from epoch to epoch; a function of its number alone, so that resuming is exact."""
+        for group in optimizer.param_groups:
+            group["lr"] = self.rate(epoch)
+
     def points(self, epoch: int) -> int | None:
         """How many points of each cloud an epoch draws; None for all."""
         return None if epoch >= self.epochs - self.whole_epochs else self.train_points
@@ -67,15 +71,31 @@ class Training:
         return nn.CrossEntropyLoss(weight, label_smoothing=smoothing)
 
 
-Forward = Callable[[nn.Module, tuple[Tensor, ...], np.random.Generator | None], Tensor]
+# Logits; in training perhaps also a penalty that is added to the loss.
+Output: TypeAlias = "Tensor | tuple[Tensor, Tensor]"
+Forward = Callable[[nn.Module, tuple[Tensor, ...], np.random.Generator | None], Output]
+
+
+class Batches(Protocol):
+    """Where a training gets its inputs from."""
+
+    device: torch.device
+
+    def batch(
+        self, clouds: NDArray, points: int | None = None, rng: np.random.Generator | None = None
+    ) -> tuple[Tensor, ...]:
+        """Inputs of some clouds; with ``points``, of so many points of each, drawn anew."""
+
+    def pieces(self) -> Iterator[NDArray]:
+        """All clouds in order, in runs that fit into memory together."""
 
 
 def train(
     network: nn.Module,
     forward: Forward,
-    data: Packed,
+    data: Batches,
     labels: NDArray[np.int64],
-    held_out: tuple[Packed, NDArray[np.int64]] | None,
+    held_out: tuple[Batches, NDArray[np.int64]] | None,
     n_classes: int,
     options: Training,
     fingerprint: str,
@@ -96,8 +116,7 @@ def train(
     started, done_before = time.perf_counter(), progress["epoch"]
     while progress["epoch"] < options.epochs and not progress["stopped"]:
         epoch_start = time.perf_counter()
-        for group in optimizer.param_groups:
-            group["lr"] = options.rate(progress["epoch"])
+        options.before_epoch(network, optimizer, progress["epoch"])
         points = options.points(progress["epoch"])
         entry = _one_epoch(network, forward, data, target, loss, optimizer, rng, options, points)
         if held_out is not None:
@@ -126,7 +145,7 @@ def train(
 def _one_epoch(
     network: nn.Module,
     forward: Forward,
-    data: Packed,
+    data: Batches,
     target: Tensor,
     loss: nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -143,8 +162,8 @@ def _one_epoch(
     for clouds in np.split(order, cuts):
         inputs = data.batch(clouds, points, rng)
         wanted = target[torch.from_numpy(clouds).to(data.device)]
-        logits = forward(network, inputs, rng if options.augment else None)
-        value = loss(logits, wanted)
+        logits, penalty = _parts(forward(network, inputs, rng if options.augment else None))
+        value = loss(logits, wanted) + penalty
         optimizer.zero_grad(set_to_none=True)
         value.backward()
         optimizer.step()
@@ -165,14 +184,18 @@ def _refuse_divergence(network: nn.Module, entry: dict[str, float], epoch: int, 
 
 
 @torch.no_grad()
-def all_logits(network: nn.Module, forward: Forward, data: Packed) -> Tensor:
+def all_logits(network: nn.Module, forward: Forward, data: Batches) -> Tensor:
     """Logits (N, classes) of every cloud, with all of its points."""
     network.eval()
-    return torch.cat([forward(network, data.batch(clouds), None) for clouds in data.pieces()])
+    return torch.cat([_parts(forward(network, data.batch(clouds), None))[0] for clouds in data.pieces()])
+
+
+def _parts(output: Output) -> tuple[Tensor, Tensor | float]:
+    return output if isinstance(output, tuple) else (output, 0.0)
 
 
 def _validate(
-    network: nn.Module, forward: Forward, data: Packed, labels: NDArray[np.int64], loss: nn.Module
+    network: nn.Module, forward: Forward, data: Batches, labels: NDArray[np.int64], loss: nn.Module
 ) -> dict[str, float]:
     target = torch.from_numpy(labels).to(data.device)
     logits = all_logits(network, forward, data)

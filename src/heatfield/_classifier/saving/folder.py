@@ -55,8 +55,14 @@ def write_model(folder: str | Path, facts: Mapping[str, Any], tensors: Mapping[s
     write_folder_atomically(target, {TENSORS: data, FACTS: (json.dumps(body, indent=1) + "\n").encode()})
 
 
-def read_model(folder: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Facts and tensors of a folder, or a ValueError that says what is wrong with it."""
+def read_model(
+    folder: str | Path, estimator: str = "HFSClassifier", schema: Any = SCHEMA
+) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """Facts and tensors of a folder, or a ValueError that says what is wrong with it.
+
+    ``estimator`` is the class that the model must be of; files that name none hold an HFSClassifier.
+    ``schema`` numbers what the model is fed with.
+    """
     target = Path(folder)
     if not target.is_dir():
         raise ValueError(
@@ -80,10 +86,14 @@ def read_model(folder: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
         )
     if facts.get("checksum") != _checksum(facts):
         raise ValueError(f"{str(target / FACTS)!r} was changed after it was saved: its checksum does not fit")
-    if facts.get("schema") != SCHEMA:
+    if facts.get("estimator", "HFSClassifier") != estimator:
+        raise ValueError(
+            f"{str(target)!r} holds a {facts.get('estimator', 'HFSClassifier')}, not a {estimator}"
+        )
+    if facts.get("schema") != schema:
         raise ValueError(
             f"{str(target)!r} was trained on features of schema {facts.get('schema')!r}, "
-            f"this library computes schema {SCHEMA}; train it again"
+            f"this library computes schema {schema}; train it again"
         )
     data = (target / TENSORS).read_bytes()
     if hashlib.sha256(data).hexdigest() != facts.get("tensors_sha256"):

@@ -1,0 +1,54 @@
+"""DGCNN (Wang, Sun, Liu, Sarma, Bronstein and Solomon 2019) on clouds of one size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .._dgcnn import HFSDGCNN
+
+
+class DGCNN(HFSDGCNN):
+    """The published DGCNN: `heatfield.nn.HFSDGCNN` without heat features, on coordinates in space.
+
+    Parameters
+    ----------
+    n_classes : int
+    k, widths, embedding, head, dropout :
+        See `heatfield.nn.HFSDGCNN`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from heatfield.nn.networks import DGCNN
+    >>> net = DGCNN(40)
+    >>> sum(p.numel() for p in net.parameters())
+    1809576
+    >>> net(torch.randn(2, 50, 3)).shape
+    torch.Size([2, 40])
+    """
+
+    def __init__(
+        self,
+        n_classes: int,
+        *,
+        k: int = 20,
+        widths: Sequence[int] = (64, 64, 128, 256),
+        embedding: int = 1024,
+        head: Sequence[int] = (512, 256),
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__(0, 3, n_classes, k=k, widths=widths, embedding=embedding, head=head, dropout=dropout)
+
+    def forward(self, points: Tensor) -> Tensor:  # type: ignore[override]
+        """Logits (B, classes) of clouds (B, m, 3)."""
+        rows = points.reshape(-1, 3)
+        starts = starts_of(points)
+        return super().forward(rows[:, :0], rows, starts)
+
+
+def starts_of(points: Tensor) -> Tensor:
+    """Where the clouds of (B, m, n) begin if their points are put in one table, (B + 1,)."""
+    return torch.arange(points.shape[0] + 1, device=points.device) * points.shape[1]

@@ -1,0 +1,88 @@
+"""What the registry says of each method, and that the package is light."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import heatfield as hf
+from heatfield.baselines import _registry
+
+
+def test_import_loads_nothing_heavy():
+    code = "import heatfield.baselines, json, sys; print(json.dumps(list(sys.modules)))"
+    environment = {**os.environ, "PYTHONPATH": str(Path(hf.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    heavy = {"numpy", "scipy", "numba", "sklearn", "torch", "open3d", "multipers", "gudhi", "xgboost"}
+    assert heavy.isdisjoint(json.loads(done.stdout))
+
+
+def test_every_method_has_a_record():
+    table = hf.baselines.available()
+    assert [record.name for record in table] == list(_registry.METHODS)
+    for record in table:
+        assert record.source
+        assert record.installed == (record.missing == "")
+    text = repr(table)
+    assert len(text.splitlines()) == 1 + len(table) + sum(not record.installed for record in table)
+    assert set(dir(hf.baselines)) >= {record.name for record in table}
+
+
+def test_networks_say_their_size():
+    pytest.importorskip("torch")
+    counts = {record.name: record.parameters for record in hf.baselines.available()}
+    assert counts["PointNet"] == 3_480_049
+    assert counts["PointNet2"] == 1_475_688
+    assert counts["DGCNN"] == 1_809_576
+    assert counts["PointTransformer"] == 2_153_904
+    assert counts["VNDGCNN"] == 2_899_830
+    assert "1,809,576" in repr(hf.baselines.available())
+    assert hf.baselines.PointNet2.parameter_count(40, grouping="msg") == 1_747_368
+    with pytest.raises(ValueError, match="n_classes must be an integer of at least 2, got 1"):
+        hf.baselines.DGCNN.parameter_count(1)
+
+
+def test_what_is_missing_is_one_sentence_with_the_command(monkeypatch):
+    monkeypatch.setitem(_registry._EXTRAS, "torch", ("torch", "no_such_library"))
+    found = {record.name: record for record in hf.baselines.available()}
+    assert not found["DGCNN"].installed
+    assert found["DGCNN"].missing == "DGCNN needs no_such_library: pip install 'heatfield[torch]'"
+    assert found["DGCNN"].parameters is None
+
+
+def test_a_method_that_is_not_here_is_said(monkeypatch):
+    monkeypatch.setitem(_registry.METHODS, "Oracle", _registry.Method("_oracle", None, "Delphi"))
+    assert importlib.util.find_spec("heatfield.baselines._oracle") is None
+    (record,) = [r for r in hf.baselines.available() if r.name == "Oracle"]
+    assert record.missing == "Oracle is not part of this version of heatfield."
+    with pytest.raises(AttributeError, match="Oracle is not part of this version"):
+        hf.baselines.Oracle  # noqa: B018
+    with pytest.raises(AttributeError, match=r"^module 'heatfield.baselines' has no attribute 'PointNet3'$"):
+        hf.baselines.PointNet3  # noqa: B018
+
+
+def test_without_torch_the_error_names_the_command():
+    code = """
+from importlib.machinery import PathFinder
+plain = PathFinder.find_spec
+PathFinder.find_spec = classmethod(lambda cls, name, *rest: None if name == "torch" else plain(name, *rest))
+import heatfield as hf
+found = {r.name: r for r in hf.baselines.available()}
+print(found["DGCNN"].missing)
+try:
+    hf.baselines.DGCNN().fit([[[0.0], [1.0]]] * 2, [0, 1])
+except ImportError as error:
+    print(error)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(hf.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "DGCNN needs torch: pip install 'heatfield[torch]'",
+        "heatfield.nn needs torch: pip install 'heatfield[torch]'",
+    ]
