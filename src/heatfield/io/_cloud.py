@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -55,13 +55,15 @@ def coordinate_names(n: int) -> list[str]:
 
 def find_coordinates(names: Sequence[str]) -> list[int]:
     """Where x, y, z (in any case) or x0, x1, ... stand among the names; empty if they do not."""
-    lower = [name.strip().lower() for name in names]
-    plain = [lower.index(c) for c in "xyz" if c in lower]
-    if len(plain) == 3 or (len(plain) >= 1 and "x" in lower and ("y" in lower or "z" not in lower)):
+    first: dict[str, int] = {}
+    for i, name in enumerate(names):
+        first.setdefault(name.strip().lower(), i)
+    plain = [first[c] for c in "xyz" if c in first]
+    if len(plain) == 3 or (len(plain) >= 1 and "x" in first and ("y" in first or "z" not in first)):
         return plain
     numbered: list[int] = []
-    while f"x{len(numbered)}" in lower:
-        numbered.append(lower.index(f"x{len(numbered)}"))
+    while f"x{len(numbered)}" in first:
+        numbered.append(first[f"x{len(numbered)}"])
     return numbered
 
 
@@ -76,6 +78,7 @@ def from_columns(source: Source, table: Mapping[str, NDArray[Any]], kind: str, p
     for name in chosen:
         if table[name].dtype.kind not in "fiub":
             raise source.error(f"column {name!r} holds no numbers ({table[name].dtype})", place)
+    source.check_allowance(8 * len(table[chosen[0]]) * len(chosen), "the table of coordinates", place)
     points = np.empty((len(table[chosen[0]]), len(chosen)))
     for axis, name in enumerate(chosen):
         points[:, axis] = table[name]
@@ -83,18 +86,23 @@ def from_columns(source: Source, table: Mapping[str, NDArray[Any]], kind: str, p
 
 
 def require_finite(source: Source, cloud: Cloud, invalid: str) -> Cloud:
-    """Refuse coordinates that are NaN or infinite, or drop those points."""
+    """Refuse coordinates that are NaN or infinite, or drop those points and the faces that touch them."""
     good = np.asarray(np.isfinite(cloud.points).all(axis=1))
     if good.all():
         return cloud
-    if invalid == "drop" and cloud.faces is None and cloud.parents is None:
-        return cloud.take(np.flatnonzero(good))
+    if invalid == "drop" and cloud.parents is None:
+        part = cloud.take(np.flatnonzero(good))
+        if cloud.faces is None:
+            return part
+        row = np.cumsum(good) - 1
+        faces = row[cloud.faces[good[cloud.faces].all(axis=1)]]
+        return replace(part, faces=faces if len(faces) else None)
     row = int(np.argmin(good))
-    values = ", ".join(f"{v:g}" for v in cloud.points[row])
+    values = ", ".join(f"{v:g}" for v in cloud.points[row, :8]) + (
+        ", ..." if cloud.points.shape[1] > 8 else ""
+    )
+    way_out = "; pass invalid='drop' to leave them out" if cloud.parents is None else ""
     raise source.error(
-        f"has coordinates ({values}); {int((~good).sum())} of {len(good)} points are not finite"
-        + (
-            "; pass invalid='drop' to leave them out" if cloud.faces is None and cloud.parents is None else ""
-        ),
+        f"has coordinates ({values}); {int((~good).sum())} of {len(good)} points are not finite{way_out}",
         f"point {row}",
     )

@@ -6,6 +6,7 @@ import re
 import struct
 
 from ._cloud import find_coordinates
+from ._off import KEYWORD
 from ._source import Source
 
 SUFFIXES = {
@@ -22,7 +23,7 @@ _MAGIC = (
     (b"PK\x05\x06", "npz"),
     (b"PAR1", "parquet"),
 )
-_NUMBER = re.compile(rb"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+_NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # one way to match: linear time
 _LOOK = 65_536
 
 
@@ -34,9 +35,12 @@ def detect(source: Source) -> str:
             return kind
     if re.match(rb"ply[ \t]*[\r\n]", data):
         return "ply"
-    if len(data) >= 134 and len(data) == 84 + 50 * struct.unpack_from("<I", data, 80)[0]:
-        return "stl"
     named = SUFFIXES.get(source.suffix)
+    if (
+        len(data) >= (84 if named == "stl" else 134)
+        and len(data) == 84 + 50 * struct.unpack_from("<I", data, 80)[0]
+    ):
+        return "stl"
     head = data[:_LOOK]
     if b"\0" in head[:4096] and not (
         re.match(rb"\s*#? ?\.?(PCD|VERSION)", head) or named in ("pdb", "swc", "table")
@@ -49,9 +53,12 @@ def detect(source: Source) -> str:
     told = _by_lines(head)
     if told:
         return told
+    words = _first_numbers(head)
+    if named == "off" and len(words) == 3 and all(word.isdigit() for word in words):
+        return "off"  # the word OFF may be left out
     if named in ("swc", "pdb", "cif", "obj", "table"):  # formats that have no mark of their own
         return named
-    if named is None or _first_numbers(head) or _names_coordinates(head):
+    if named is None or words or _names_coordinates(head):
         return "table"
     raise source.error(
         f"is no {named.upper()} file, and no other format that can be told by its content", "byte 0"
@@ -62,12 +69,12 @@ def _by_lines(head: bytes) -> str | None:
     """The format, where a line near the top leaves no doubt."""
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64]
     if re.match(rb"# ?\.PCD", first) or (
-        re.search(rb"^FIELDS .*\bx\b", head, re.M) and re.search(rb"^DATA ", head, re.M)
+        re.search(rb"^FIELDS .*\bx\b", head, re.M | re.I) and re.search(rb"^DATA ", head, re.M)
     ):
         return "pcd"
-    if re.match(rb"(ST)?C?N?4?n?OFF\b", first):
+    if KEYWORD.match(first) or (re.match(rb"#", first) and KEYWORD.match(_without_comments(head))):
         return "off"
-    if re.match(rb"solid\b", first, re.I) and re.search(rb"^[ \t]*facet\b", head, re.M | re.I):
+    if re.match(rb"solid\b", first, re.I) and re.search(rb"^[ \t]*(facet|endsolid)\b", head, re.M | re.I):
         return "stl"
     if re.search(rb"^data_", head, re.M) and re.search(rb"^(loop_|_\w+\.\w+)", head, re.M):
         return "cif"
@@ -81,13 +88,17 @@ def _by_lines(head: bytes) -> str | None:
     return None
 
 
+def _without_comments(head: bytes) -> bytes:
+    return re.sub(rb"#[^\r\n]*", b"", head).lstrip()
+
+
 def _first_numbers(head: bytes) -> list[bytes]:
     """The words of the first line that is no comment, if all of them are numbers."""
     for line in head.splitlines():
         line = line.strip()
         if line and not line.startswith((b"#", b"//")):
             words = re.split(rb"[\s,;]+", line)
-            return words if all(_NUMBER.match(word) for word in words) else []
+            return words if all(_NUMBER.fullmatch(word) for word in words) else []
     return []
 
 

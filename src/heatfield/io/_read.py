@@ -13,9 +13,11 @@ from ._atoms import AtomChoice
 from ._cif import read_cif
 from ._cloud import Array, Cloud, require_finite
 from ._detect import FORMATS, detect
+from ._error import ReadError
 from ._las import read_las
-from ._mesh import read_obj, read_off, read_stl
+from ._mesh import read_obj, read_stl
 from ._numpy import read_npy, read_npz
+from ._off import read_off
 from ._parquet import read_parquet
 from ._pcd import read_pcd
 from ._pdb import read_pdb
@@ -117,8 +119,14 @@ def read_cloud(
     }
     try:
         cloud = require_finite(source, readers[format or detect(source)](source), invalid)
+    except ReadError:
+        raise
     except ImportError as error:  # a library of the extra "io" is missing
         raise source.error(str(error)) from None
+    except MemoryError:
+        raise source.error("does not fit in memory") from None
+    except Exception as error:  # a fault of the reader: it costs this file, not the whole run
+        raise source.error(f"cannot be read ({type(error).__name__}: {error})") from error
     cloud.notes["points_in_file"] = len(cloud.points)
     if budget is None:
         return cloud
