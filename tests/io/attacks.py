@@ -54,13 +54,13 @@ def _plain_words(pa) -> dict:
 
 
 def _one_word(pa) -> dict:
-    """A page that is 600 MB long once unpacked."""
+    """A page that is 350 MB long once unpacked."""
     one = pa.array([0.0])
-    return {"x": one, "y": one, "z": one, "word": pa.array(["a" * 600_000_000])}
+    return {"x": one, "y": one, "z": one, "word": pa.array(["a" * 350_000_000])}
 
 
 def _cif(rows: int) -> bytes:
-    tags = "type_symbol label_atom_id label_comp_id Cartn_x Cartn_y Cartn_z".split()
+    tags = ["type_symbol", "label_atom_id", "label_comp_id", "Cartn_x", "Cartn_y", "Cartn_z"]
     head = "data_a\nloop_\n" + "".join(f"_atom_site.{t}\n" for t in tags)
     return (head + "C CA " + "G" * 60_000 + " 0 0 0\n" + "C CA GLY 1 1 1\n" * rows).encode()
 

@@ -42,7 +42,7 @@ CHILD = """
             file.write("5")  # the peak starts anew from what is held now
         used = resource.getrusage(resource.RUSAGE_SELF)
         spent = int(used.ru_utime + used.ru_stime)
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + 11, spent + 12))  # ends the process
+        resource.setrlimit(resource.RLIMIT_CPU, (spent + 11, -1))  # ends the process
         before, answer = memory("VmRSS"), "read"
         try:
             hf.read_points(path)
@@ -68,22 +68,23 @@ def read_in_a_child(paths):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
-@pytest.mark.parametrize("name", HUNGRY)
-def test_no_file_takes_more_than_its_share(tmp_path, name):
-    path = tmp_path / name
-    path.write_bytes(HUNGRY[name]())
-    assert path.stat().st_size < 10_000_000
-    answers, problems = read_in_a_child([path])
-    assert name in answers, f"died: {problems[-300:]}"
-    assert answers[name][1] < 300_000
-    path.unlink()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
-def test_a_file_of_nothing_but_a_hole(tmp_path):
-    path = tmp_path / "hole.npy"
-    with open(path, "wb") as file:
+def test_no_file_takes_more_than_its_share(tmp_path):
+    """All in one child; where one file ends it, another goes on with the rest."""
+    paths = []
+    for name, content in HUNGRY.items():
+        paths.append(tmp_path / name)
+        paths[-1].write_bytes(content())
+        assert paths[-1].stat().st_size < 10_000_000, name
+    with open(tmp_path / "hole.npy", "wb") as file:
         file.truncate(20 * 10**9)
-    answers, problems = read_in_a_child([path])
-    assert answers["hole.npy"][0] == "refused", problems
-    assert answers["hole.npy"][1] < 300_000
+    paths.append(tmp_path / "hole.npy")
+    bad = {}
+    while paths:
+        answers, problems = read_in_a_child(paths)
+        bad |= {name: kilobytes for name, (_, kilobytes) in answers.items() if kilobytes >= 300_000}
+        paths = paths[len(answers) :]
+        if paths:
+            bad[paths.pop(0).name] = f"died: {problems[-300:]}"
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert bad == {}

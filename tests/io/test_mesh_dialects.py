@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (small files are easier to check in one piece)
 """OFF, OBJ and STL as programs write them."""
 
 import struct

@@ -4,7 +4,7 @@ from ._cloud import Cloud
 from ._detect import FORMATS, SUFFIXES
 from ._error import ReadError
 from ._need import need
-from ._read import read_cloud, read_points
+from ._read import read_cloud, read_clouds, read_points
 from ._write import WRITABLE, write_atomically, write_points
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "ReadError",
     "need",
     "read_cloud",
+    "read_clouds",
     "read_points",
     "write_atomically",
     "write_points",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ._atoms import AtomChoice, Atoms
+from ._atoms import CALCIUM, AtomChoice, Atoms
 from ._cloud import Cloud
 from ._source import Source
 from ._text import line_blocks, shown
@@ -15,34 +15,39 @@ _PREFIX = "_atom_site."
 def read_cif(source: Source, choice: AtomChoice) -> Cloud:
     """The chosen atoms in the order of the file; chain and residue as the authors number them."""
     wanted = choice.names()
-    atoms = Atoms(choice)
+    atoms = Atoms(choice, source)
     tags: list[str] = []
     models: dict[str, int] = {}
     place = ""
     for place, row in _rows(source, tags):
         cell = dict(zip(tags, row, strict=True))
         model = models.setdefault(cell.get("pdbx_PDB_model_num", "1"), len(models) + 1)
+        atoms.seen += 1
+        atoms.models_seen = len(models)
         if choice.model is not None and model != choice.model:
             continue
         name = cell.get("label_atom_id") or cell.get("auth_atom_id", "")
+        chain = _known(cell.get("auth_asym_id") or cell.get("label_asym_id", ""))
+        if chain not in atoms.chains and len(atoms.chains) < 256:
+            atoms.chains[chain] = None
+        residue = cell.get("auth_comp_id") or cell.get("label_comp_id", "")
         if wanted is not None:
             if name not in wanted:
                 continue
-            if name == "CA" and cell.get("type_symbol", "C").upper() == "CA":
+            element = _known(cell.get("type_symbol", "")).upper()
+            if name == "CA" and (element == "CA" or (not element and residue.upper() in CALCIUM)):
                 continue  # calcium
-        chain = _known(cell.get("auth_asym_id") or cell.get("label_asym_id", ""))
         if choice.chain is not None and chain != choice.chain:
             continue
         try:
-            x, y, z = (float(cell["Cartn_" + axis]) for axis in "xyz")
-            occupancy = float(_known(cell.get("occupancy", "")) or 1.0)
-            b_factor = float(_known(cell.get("B_iso_or_equiv", "")) or 0.0)
+            x, y, z = (_number(cell["Cartn_" + axis]) for axis in "xyz")
+            occupancy = _number(_known(cell.get("occupancy", "")) or "1")
+            b_factor = _number(_known(cell.get("B_iso_or_equiv", "")) or "0")
         except KeyError:
             raise source.error("the atoms have no Cartn_x, Cartn_y, Cartn_z", place) from None
         except ValueError:
             values = " ".join(cell.get("Cartn_" + axis, "") for axis in "xyz")
             raise source.error(f"no coordinates in {shown(values)}", place) from None
-        residue = cell.get("auth_comp_id") or cell.get("label_comp_id", "")
         number = _known(cell.get("auth_seq_id") or cell.get("label_seq_id", ""))
         number += _known(cell.get("pdbx_PDB_ins_code", ""))
         atoms.add(
@@ -52,6 +57,14 @@ def read_cif(source: Source, choice: AtomChoice) -> Cloud:
     if not place:
         raise source.error("holds no atoms (no loop of _atom_site)")
     return atoms.cloud("cif")
+
+
+def _number(value: str) -> float:
+    """A CIF number, with its standard uncertainty ("1.23(4)") left out."""
+    if "_" in value:  # float("1_0") is 10
+        raise ValueError
+    bare, bracket, rest = value.partition("(")
+    return float(bare if bracket and rest[:-1].isdigit() and rest.endswith(")") else value)
 
 
 def _known(value: str) -> str:

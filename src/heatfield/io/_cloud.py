@@ -94,8 +94,8 @@ def require_finite(source: Source, cloud: Cloud, invalid: str) -> Cloud:
         part = cloud.take(np.flatnonzero(good))
         if cloud.faces is None:
             return part
-        row = np.cumsum(good) - 1
-        faces = row[cloud.faces[good[cloud.faces].all(axis=1)]]
+        new = np.cumsum(good) - 1
+        faces = new[cloud.faces[good[cloud.faces].all(axis=1)]]
         return replace(part, faces=faces if len(faces) else None)
     row = int(np.argmin(good))
     values = ", ".join(f"{v:g}" for v in cloud.points[row, :8]) + (

@@ -87,7 +87,7 @@ def check_faces(source: Source, faces: Faces, m: int) -> Faces:
 def ascii_lists(
     source: Source, *, start: int, skip: int, count: int, is_list: Sequence[bool], wanted: int, bare: bool
 ) -> Polygons:
-    """``count`` lines of properties, some of them lists "k i1 .. ik", after byte ``start`` and ``skip`` lines.
+    """``count`` lines of properties, some of them lists "k i1 .. ik", after ``start`` and ``skip`` lines.
 
     Kept is the list that is property number ``wanted``. With ``bare`` more may follow on a line.
     """

@@ -158,7 +158,7 @@ def _line_faces(source: Source, start: int, skip: int, count: int) -> Polygons:
 
 
 def _tokens(source: Source, start: int, m: int, f: int, width: int) -> tuple[NDArray[np.float64], Polygons]:
-    """Numbers between blanks, whatever the lines; there is no telling a colour of a face, so none is expected."""
+    """Numbers between blanks, whatever the lines. A face's colour could not be told, so none is expected."""
     source.check_count(m, 2 * width, start - 1, "vertices", "header")
     source.check_allowance(4 * (len(source.data) - start), "the stream of numbers", "data")
     with warnings.catch_warnings():

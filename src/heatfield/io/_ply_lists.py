@@ -89,9 +89,9 @@ def _alike(
 def _integer(data: NDArray[np.uint8], at: int, size: int, signed: int, big: bool) -> int:
     value = 0
     for i in range(size):
-        value |= np.int64(data[at + i]) << (8 * (size - 1 - i if big else i))
-    if signed and value >= np.int64(1) << (8 * size - 1):
-        value -= np.int64(1) << (8 * size)
+        value |= int(data[at + i]) << (8 * (size - 1 - i if big else i))
+    if signed and value >= 1 << (8 * size - 1):
+        value -= 1 << (8 * size)
     return value
 
 

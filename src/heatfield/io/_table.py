@@ -36,7 +36,7 @@ def _columns(source: Source, layout: Layout) -> list[NDArray[Any]] | None:
     width = len(layout.names)
     where = set(find_coordinates(layout.names))
     pieces: list[list[Any]] = [[] for _ in range(width)]
-    rows = 0
+    rows = widest = 0
     for numbers, lines in _data_lines(source, layout):
         rows += len(lines)
         block = _fast(layout, lines)
@@ -46,6 +46,10 @@ def _columns(source: Source, layout: Layout) -> list[NDArray[Any]] | None:
             return None
         for c in range(width):
             pieces[c].append(block[c])
+        source.check_allowance(8 * rows * width, "the table", "data")
+        if layout.same:
+            widest = max(widest, *(len(word) for c in layout.text for word in block[c]))
+            source.check_allowance(4 * widest * rows, "a column of text", "data")
     if layout.claimed is not None and rows != layout.claimed:
         raise source.error(f"holds {rows} points where its first line claims {layout.claimed}", "line 1")
     joined = []
@@ -68,18 +72,18 @@ def _word_columns(source: Source, layout: Layout) -> set[int]:
     where = set(find_coordinates(layout.names))
     found: set[int] = set()
     for numbers, lines in _data_lines(source, layout):
-        for cells in _rows_of_cells(source, layout, numbers, lines):
-            for c, cell in enumerate(cells):
-                if c in found or c in where or cell.lower() in _EMPTY:
-                    continue
-                if not _is_number(cell.replace(",", ".") if layout.decimal_comma else cell):
-                    found.add(c)
+        for c, cells in enumerate(_cells_by_column(source, layout, numbers, lines)):
+            if c in found or c in where or _plain(cells, True) is not None:
+                continue
+            if not all(cell.lower() in _EMPTY or _is_number(cell) for cell in cells):
+                found.add(c)
     return found
 
 
-def _rows_of_cells(
+def _cells_by_column(
     source: Source, layout: Layout, numbers: list[int], lines: list[str]
-) -> Iterator[list[str]]:
+) -> list[tuple[str, ...]]:
+    rows = []
     for number, line in zip(numbers, lines, strict=True):
         try:
             cells = layout.cells(line)
@@ -89,7 +93,24 @@ def _rows_of_cells(
             raise source.error(
                 f"{len(cells)} columns where {len(layout.names)} are expected", f"line {number}"
             )
-        yield cells
+        rows.append(cells)
+    columns = list(zip(*rows, strict=True))
+    if layout.decimal_comma:
+        columns = [
+            cells if c in layout.text else tuple(cell.replace(",", ".") for cell in cells)
+            for c, cells in enumerate(columns)
+        ]
+    return columns
+
+
+def _plain(cells: tuple[str, ...], may_be_empty: bool) -> NDArray[np.float64] | None:
+    """Cells as numbers, NaN where one is empty; None where one is something else."""
+    if "_" in "".join(cells):  # float("1_0") is 10
+        return None
+    try:
+        return np.array([float(cell) if cell or not may_be_empty else np.nan for cell in cells])
+    except ValueError:
+        return None
 
 
 def _fast(layout: Layout, lines: list[str]) -> Any:
@@ -110,28 +131,28 @@ def _fast(layout: Layout, lines: list[str]) -> Any:
 
 def _slow(source: Source, layout: Layout, numbers: list[int], lines: list[str], where: set[int]) -> Any:
     """Cell by cell: words, empty cells, long integers, and the place of whatever is wrong. None as above."""
-    columns: list[list[Any]] = [[] for _ in layout.names]
-    for number, cells in zip(numbers, _rows_of_cells(source, layout, numbers, lines), strict=True):
-        for c, cell in enumerate(cells):
-            if c in layout.text:
-                columns[c].append(cell)
-                continue
-            if layout.decimal_comma:
-                cell = cell.replace(",", ".")
+    columns: list[Any] = []
+    for c, cells in enumerate(_cells_by_column(source, layout, numbers, lines)):
+        if c in layout.text:
+            columns.append([layout.same.setdefault(cell, cell) for cell in cells])
+            continue
+        long = layout.whole[c] and c not in where and max(map(len, cells)) > 15
+        values = None if long else _plain(cells, c not in where)
+        if values is not None:
+            columns.append(values)
+            continue
+        column: list[float] = []
+        for number, cell in zip(numbers, cells, strict=True):
             if c not in where and cell.lower() in _EMPTY:
-                columns[c].append(np.nan)
-            elif (
-                layout.whole[c]
-                and c not in where
-                and len(cell) > 15
-                and INTEGER.fullmatch(cell)
-                and len(cell) < 21
-            ):
-                columns[c].append(int(cell))
+                column.append(np.nan)
+            elif long and 15 < len(cell) < 21 and INTEGER.fullmatch(cell):
+                column.append(int(cell))
             elif c not in where and layout.headed and not _is_number(cell):
                 return None
             else:
-                columns[c].append(parse_number(source, cell, number, c))
+                column.append(parse_number(source, cell, number, c))
+        # Integers that floats do not hold stay as they are; a list of floats takes four times an array's room.
+        columns.append(column if any(isinstance(v, int) for v in column) else np.array(column))
     return columns
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ._cloud import MOST_COLUMNS, coordinate_names, find_coordinates
 from ._source import Source
@@ -26,11 +26,14 @@ class Layout:
     decimal_comma: bool
     text: set[int]  # columns that hold words
     whole: list[bool]  # columns whose first cell is an integer
+    same: dict[str, str] = field(default_factory=dict)  # one object for equal words
 
     def cells(self, line: str) -> list[str]:
         """The cells of one line."""
         if self.delimiter is None:
             return line.split()
+        if '"' not in line:
+            return [cell.strip() for cell in line.split(self.delimiter)]
         return [cell.strip() for cell in next(csv.reader([line], delimiter=self.delimiter, strict=True))]
 
 
