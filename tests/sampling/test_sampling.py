@@ -107,3 +107,13 @@ def test_skeleton_columns_are_read_between_the_ends():
     part = sample(cloud, 5)
     np.testing.assert_allclose(part.columns["radius"], 1.0 + part.points[:, 2])
     assert part.columns["type"].tolist() == [2] * 5
+
+
+@pytest.mark.parametrize("far", [1e6, 1e9, 1e12])
+def test_voxels_beside_a_far_outlier(far):
+    """The finest grid follows the points, not the one that lies a million extents away."""
+    points = np.random.default_rng(1).random((2000, 3))
+    points[7] = far
+    rows = voxel_rows(points, 500)
+    assert 250 < len(rows) <= 500
+    assert 7 in rows

@@ -20,6 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
     )
     parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
+    parser.add_argument(
+        "--drop-invalid", action="store_true", help="leave out points that are NaN or infinite"
+    )
+    parser.add_argument(
+        "--max-bytes", type=int, metavar="N", help="the most a file may unpack to (default: by its size)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,14 +33,17 @@ def run(options: argparse.Namespace) -> int:
     import sys
 
     from ..io import ReadError, read_cloud
+    from ._reading import in_command_words, printable
 
     failed = False
     for file in options.files:
         try:
             atoms = options.atoms.split(",") if "," in options.atoms else options.atoms
-            print(file, *_facts(read_cloud(file, atoms=atoms), options.scales), sep="\n  ")
+            invalid = "drop" if options.drop_invalid else "raise"
+            cloud = read_cloud(file, atoms=atoms, invalid=invalid, max_bytes=options.max_bytes)
+            print(printable(file), *_facts(cloud, options.scales), sep="\n  ")
         except ReadError as error:
-            print(f"heatfield info: {error}", file=sys.stderr)
+            print(f"heatfield info: {printable(in_command_words(str(error)))}", file=sys.stderr)
             failed = True
     return int(failed)
 

@@ -26,8 +26,9 @@ from .. import __version__
 from .._check import HeatFieldWarning, as_points
 from .._descriptor import HFSDescriptor
 from .._layout import SCHEMA
-from ..io import ReadError, read_cloud, write_atomically
+from ..io import read_cloud, write_atomically
 from ._per_point import write_per_point
+from ._reading import file_problem
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Settings:
     descriptor: dict[str, Any]  # arguments of HFSDescriptor
     reading: dict[str, Any]  # arguments of read_cloud
     per_point: str = ""  # suffix of per-point files, "" for none
+    point_channels: tuple[str, ...] = ()
+    point_dtype: str = "float64"
     schema: int = SCHEMA
     version: str = __version__
 
@@ -95,10 +98,8 @@ def run_shard(shard: Shard) -> tuple[float, float]:
             clouds[i] = cloud
             in_file = cloud.notes.get("points_in_file", len(cloud.points))
             result.counts[i] = in_file, len(cloud.points), cloud.points.shape[1]
-        except ReadError as error:
-            result.problems[i] = (error.place, error.problem)
-        except (ValueError, MemoryError) as error:
-            result.problems[i] = ("", str(error) or type(error).__name__)
+        except Exception as error:  # whatever a file does, it costs that file only
+            result.problems[i] = file_problem(error)
     reading = time.perf_counter() - started
     for n in sorted({cloud.points.shape[1] for cloud in clouds.values()}):
         rows = [i for i, cloud in clouds.items() if cloud.points.shape[1] == n]
@@ -110,7 +111,10 @@ def run_shard(shard: Shard) -> tuple[float, float]:
     if shard.settings.per_point:
         for i, cloud in clouds.items():
             try:
-                write_per_point(cloud, shard.point_targets[i], shard.settings.descriptor)
+                write_per_point(
+                    cloud, shard.point_targets[i], shard.settings.descriptor,
+                    channels=shard.settings.point_channels, dtype=shard.settings.point_dtype,
+                )  # fmt: skip
             except (ValueError, OSError) as error:
                 result.problems[i] = ("per-point file", str(error))
     Path(shard.folder).mkdir(parents=True, exist_ok=True)

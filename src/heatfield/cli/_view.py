@@ -44,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drop-invalid", action="store_true", help="leave out points that are NaN or infinite"
     )
+    parser.add_argument(
+        "--max-bytes", type=int, metavar="N", help="the most a file may unpack to (default: by its size)"
+    )
     parser.add_argument("--theme", choices=("auto", "dark", "light"), default="auto", help="at first")
     parser.add_argument("--jobs", type=int, default=-1, help="threads (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="say nothing")
@@ -55,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
     from ..io import ReadError, read_cloud, write_atomically
     from ..view import view_page
     from ._pages import check_page
+    from ._reading import in_command_words, printable
 
     out = check_page(options.out, options.file)
     check_range(options.c_min, options.c_max)
@@ -65,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
     def say(words: str) -> None:
         if not options.quiet:
-            print(words, flush=True)
+            print(printable(words), flush=True)
 
     started = time.perf_counter()
     try:
@@ -78,9 +82,10 @@ def run(options: argparse.Namespace) -> int:
             chain=options.chain,
             soma=options.soma,
             invalid="drop" if options.drop_invalid else "raise",
+            max_bytes=options.max_bytes,
         )
     except ReadError as error:
-        print(f"heatfield view: {error}", file=sys.stderr)
+        print(f"heatfield view: {printable(in_command_words(str(error)))}", file=sys.stderr)
         return 1
     m, n = cloud.points.shape
     say(
@@ -88,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     )
     page = view_page(
         cloud.points,
-        name=Path(options.file).name,
+        name=printable(Path(options.file).name),
         columns=cloud.columns,
         n_scales=options.scales,
         c_min=options.c_min,

@@ -3,6 +3,7 @@
 from ._cloud import Cloud
 from ._detect import FORMATS, SUFFIXES
 from ._error import ReadError
+from ._las_records import Record, length_unit
 from ._need import need
 from ._read import read_cloud, read_clouds, read_points
 from ._write import WRITABLE, write_atomically, write_points
@@ -13,6 +14,8 @@ __all__ = [
     "WRITABLE",
     "Cloud",
     "ReadError",
+    "Record",
+    "length_unit",
     "need",
     "read_cloud",
     "read_clouds",

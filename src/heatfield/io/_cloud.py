@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._check import find_coordinates
 from ._source import Source
 
 Array = NDArray[np.float64]
@@ -51,20 +52,6 @@ class Cloud:
 def coordinate_names(n: int) -> list[str]:
     """x, y, z up to three dimensions; x0, x1, ... beyond."""
     return list("xyz"[:n]) if n <= 3 else [f"x{i}" for i in range(n)]
-
-
-def find_coordinates(names: Sequence[str]) -> list[int]:
-    """Where x, y, z (in any case) or x0, x1, ... stand among the names; empty if they do not."""
-    first: dict[str, int] = {}
-    for i, name in enumerate(names):
-        first.setdefault(name.strip().lower(), i)
-    plain = [first[c] for c in "xyz" if c in first]
-    if len(plain) == 3 or (len(plain) >= 1 and "x" in first and ("y" in first or "z" not in first)):
-        return plain
-    numbered: list[int] = []
-    while f"x{len(numbered)}" in first:
-        numbered.append(first[f"x{len(numbered)}"])
-    return numbered
 
 
 def from_columns(source: Source, table: Mapping[str, NDArray[Any]], kind: str, place: str = "") -> Cloud:

@@ -115,13 +115,20 @@ def _values(source: Source, pa: Any, column: Any, name: str) -> NDArray[Any]:
 
 
 def parquet_bytes(
-    points: NDArray[np.float64], columns: dict[str, NDArray[Any]], metadata: dict[str, str] | None = None
+    points: NDArray[np.float64],
+    columns: dict[str, NDArray[Any]],
+    metadata: dict[str, str] | None = None,
+    descriptions: dict[str, str] | None = None,
 ) -> bytes:
-    """One table, coordinates first; ``metadata`` goes into the schema."""
+    """One table, coordinates first; ``metadata`` goes into the schema, ``descriptions`` to their columns."""
     pa, pq = need("pyarrow", "Parquet files"), need("pyarrow.parquet", "Parquet files")
     names = [*coordinate_names(points.shape[1]), *columns]
     arrays = [pa.array(np.ascontiguousarray(c)) for c in [*points.T, *columns.values()]]
-    table = pa.table(dict(zip(names, arrays, strict=True)))
+    texts = descriptions or {}
+    fields = [
+        pa.field(name, array.type, metadata={"description": texts[name]} if name in texts else None)
+        for name, array in zip(names, arrays, strict=True)
+    ]
     buffer = io.BytesIO()
-    pq.write_table(table.replace_schema_metadata(metadata), buffer)
+    pq.write_table(pa.table(arrays, schema=pa.schema(fields, metadata=metadata)), buffer)
     return buffer.getvalue()
