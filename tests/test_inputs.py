@@ -41,9 +41,9 @@ def test_a_data_frame_is_read_by_its_names():
 
 def test_a_data_frame_with_words_for_numbers():
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(ValueError, match="must be an .* array of numbers"):
+    with pytest.raises(ValueError, match=r"must be an .* array of numbers"):
         as_points(pandas.DataFrame({"x": list("ab"), "y": [1, 2]}))
-    with pytest.raises(ValueError, match="must be an .* array of numbers"):
+    with pytest.raises(ValueError, match=r"must be an .* array of numbers"):
         as_points(pandas.DataFrame({"a": list("ab"), "b": [1, 2]}))
 
 

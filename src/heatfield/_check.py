@@ -30,15 +30,15 @@ def as_points(points: ArrayLike, name: str = "points") -> Array:
             "without it pass points.detach()"
         )
     if hasattr(points, "columns") and hasattr(points, "to_numpy"):
-        names = [str(column) for column in points.columns]
-        chosen = find_coordinates(names)
-        points = points.to_numpy()[:, chosen] if chosen else points.to_numpy()
-        if chosen and points.dtype == object:  # numbers beside words
-            points = np.array(points.tolist()).reshape(-1, len(chosen))
+        chosen = find_coordinates([str(column) for column in points.columns])
+        table = points.to_numpy()
+        points = table[:, chosen] if chosen else table
+        if chosen and table.dtype == object:  # numbers beside words
+            points = np.array(table[:, chosen].tolist()).reshape(-1, len(chosen))
     if isinstance(points, np.ma.MaskedArray):
-        masked = np.ma.getmaskarray(points)
+        masked = np.atleast_2d(np.asarray(np.ma.getmaskarray(points)))
         if masked.any():
-            rows = masked.reshape(len(masked), -1).any(axis=1)
+            rows = np.asarray(masked.reshape(len(masked), -1).any(axis=1))
             raise ValueError(
                 f"{name} has masked values in {int(rows.sum())} of {len(rows)} rows, the first in row "
                 f"{int(rows.argmax())}; pass the other rows only"
@@ -83,8 +83,8 @@ def check_dimension(m: int, n: int, name: str) -> None:
     """Fewer points than dimensions, and many of these, is a table that lies on its side."""
     if 0 < m < n and n > 16:
         raise ValueError(
-            f"{name} has shape ({m}, {n}): {m} points in {n} dimensions; more than 16 dimensions need at least "
-            f"as many points. If it is {n} points in {m} dimensions, pass its transpose"
+            f"{name} has shape ({m}, {n}): {m} points in {n} dimensions; more than 16 dimensions need "
+            f"at least as many points. If it is {n} points in {m} dimensions, pass its transpose"
         )
 
 
@@ -108,11 +108,11 @@ def as_clouds(clouds: Any, name: str = "clouds") -> list[Array]:
         raise ValueError(f"{name} is {_describe(clouds)}: files are read by heatfield.read_points(path)")
     if not hasattr(clouds, "__len__"):
         raise ValueError(f"{name} must be a list of (m, n) arrays, got {_describe(clouds)}")
-    if (
-        getattr(clouds, "ndim", 0) == 2 and getattr(clouds, "dtype", None) != object
-    ):  # or a data frame, a tensor
+    # One array, data frame or tensor; an array of objects is a list of clouds.
+    if getattr(clouds, "ndim", 0) == 2 and getattr(getattr(clouds, "dtype", None), "kind", "") != "O":
         raise ValueError(
-            f"{name} must be a list of (m, n) arrays, got one {type(clouds).__name__} of shape {tuple(clouds.shape)}; "
+            f"{name} must be a list of (m, n) arrays, got one {type(clouds).__name__} "
+            f"of shape {tuple(clouds.shape)}; "
             "for a single cloud pass [points]"
         )
     if len(clouds) == 0:

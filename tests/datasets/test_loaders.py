@@ -239,9 +239,9 @@ def test_names_from_a_server_stay_in_the_folder(tmp_path, monkeypatch, key, name
     import heatfield.datasets._fetch as module
 
     reply = {"files": [{"key": key, "links": {"self": "https://host.invalid/x"}}]}
-    monkeypatch.setattr(module, "fetch_json", lambda url: reply)
+    monkeypatch.setattr(module, "fetch_json", lambda _: reply)
     asked = []
-    monkeypatch.setattr(module, "fetch", lambda url, target, checksum=None: asked.append(target))
+    monkeypatch.setattr(module, "fetch", lambda *arguments: asked.append(arguments[1]))
     fetch_zenodo(7, ("",), tmp_path)
     assert asked == [tmp_path / name]
 
@@ -283,7 +283,7 @@ def test_a_redirection_is_held_to_https(tmp_path, monkeypatch):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setattr(module, "_SCHEMES", ("https", "http"))
     try:
-        with pytest.raises(OSError, match="only https|cannot reach"):
+        with pytest.raises(OSError, match=r"only https|cannot reach"):
             fetch(f"http://127.0.0.1:{server.server_address[1]}/a", tmp_path / "copy")
     finally:
         server.shutdown()

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (small files are easier to check in one piece)
 """NPZ and HDF5 as others write them; what is no point file at all; SWC with remarks."""
 
 import io

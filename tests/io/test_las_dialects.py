@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (small files are easier to check in one piece)
 """LAZ of early and of later writers; what LAS files keep on the way through."""
 
 import io

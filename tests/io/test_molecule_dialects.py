@@ -1,4 +1,3 @@
-# ruff: noqa: E501  (small files are easier to check in one piece)
 """PDB, mmCIF and XYZ as simulation programs, archives and chemists write them."""
 
 import pytest

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--point-channels", metavar="A,B",
-        help="of --per-point: some of density,dimension,transition,spectrum,local_type (default: all but the last)",
+        help="of --per-point: some of density,dimension,transition,spectrum,local_type (default: first four)",
     )  # fmt: skip
     parser.add_argument(
         "--point-dtype",

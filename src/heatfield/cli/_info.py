@@ -39,8 +39,12 @@ def run(options: argparse.Namespace) -> int:
     for file in options.files:
         try:
             atoms = options.atoms.split(",") if "," in options.atoms else options.atoms
-            invalid = "drop" if options.drop_invalid else "raise"
-            cloud = read_cloud(file, atoms=atoms, invalid=invalid, max_bytes=options.max_bytes)
+            cloud = read_cloud(
+                file,
+                atoms=atoms,
+                invalid="drop" if options.drop_invalid else "raise",
+                max_bytes=options.max_bytes,
+            )
             print(printable(file), *_facts(cloud, options.scales), sep="\n  ")
         except ReadError as error:
             print(f"heatfield info: {printable(in_command_words(str(error)))}", file=sys.stderr)

@@ -134,4 +134,7 @@ def other_dimension(found: int, expected: int, fixed: bool = False) -> str:
     """What is said of a file that does not fit the others; ``fixed``: the model says what is expected."""
     if fixed:
         return f"its points have {found} coordinates, {expected} are expected"
-    return f"its points have {found} coordinates where most files have {expected}; --dims {found} takes it instead"
+    return (
+        f"its points have {found} coordinates where most files have {expected}; "
+        f"--dims {found} takes it instead"
+    )

@@ -40,7 +40,7 @@ def plan(
 
 
 def _point_targets(files: list[str], folder: Path, suffix: str) -> list[str]:
-    """``tile.las`` for tile.las or tile.laz.gz; the old suffix stays where two files would meet in one name."""
+    """``tile.las`` for tile.las or tile.laz.gz; the old suffix stays where two files would have one name."""
     bare = []
     for file in files:
         path = Path(file).with_suffix("") if Path(file).suffix.lower() == ".gz" else Path(file)

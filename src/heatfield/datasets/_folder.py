@@ -62,7 +62,7 @@ def labelled_files(root: str | Path, labels: str | Path | None = None) -> tuple[
 
 
 def _each_once(folder: Path) -> list[Path]:
-    """The files of all classes. A folder may be a link, but no file is taken twice: own folders come first."""
+    """The files of all classes. A folder may be a link, but no file is taken twice; links come last."""
     classes = sorted((d for d in folder.iterdir() if d.is_dir()), key=lambda d: (d.is_symlink(), d))
     found: dict[str, Path] = {}
     for d in classes:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._cloud import MOST_COLUMNS, Cloud, find_coordinates, from_columns
+from .._check import find_coordinates
+from ._cloud import MOST_COLUMNS, Cloud, from_columns
 from ._source import Source
 from ._text import shown
 
@@ -195,7 +197,7 @@ def _cut(
         ends = np.append(ends, len(values))  # beginnings only
     if (np.diff(ends) < 0).any():
         raise source.error(f"offsets reach {int(offsets[-1])}, but there are {len(values)} points", place)
-    return [values[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [values[a:b] for a, b in pairwise(ends)]
 
 
 def _labels(arrays: Arrays, count: int) -> NDArray[Any] | None:

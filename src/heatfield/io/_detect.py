@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import struct
 
-from ._cloud import find_coordinates
+from .._check import find_coordinates
 from ._off import KEYWORD
 from ._source import Source
 from ._xyz import is_chemistry
 
 SUFFIXES = {
     ".ply": "ply", ".pcd": "pcd", ".las": "las", ".laz": "las", ".swc": "swc", ".pdb": "pdb", ".ent": "pdb",
-    ".cif": "cif", ".mmcif": "cif", ".extxyz": "xyz", ".xyz": "table", ".txt": "table", ".csv": "table", ".tsv": "table",
-    ".pts": "table", ".asc": "table", ".ad": "table", ".dat": "table", ".npy": "npy", ".npz": "npz", ".h5": "hdf5", ".hdf5": "hdf5",
+    ".cif": "cif", ".mmcif": "cif", ".extxyz": "xyz", ".xyz": "table", ".txt": "table", ".csv": "table",
+    ".tsv": "table", ".pts": "table", ".asc": "table", ".ad": "table", ".dat": "table", ".npy": "npy",
+    ".npz": "npz", ".h5": "hdf5", ".hdf5": "hdf5",
     ".off": "off", ".obj": "obj", ".stl": "stl", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
@@ -59,7 +60,8 @@ def detect(source: Source) -> str:
     if is_chemistry(source):
         return "xyz"
     words = _first_numbers(head)
-    if named == "off" and len(words) == 3 and all(word.isdigit() for word in words):
+    bare = _first_numbers(_without_comments(head)) if named == "off" else []
+    if len(bare) == 3 and all(word.isdigit() for word in bare):
         return "off"  # the word OFF may be left out
     if named in ("swc", "pdb", "cif", "obj", "xyz", "table"):  # formats that have no mark of their own
         return named

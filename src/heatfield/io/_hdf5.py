@@ -42,9 +42,9 @@ def hdf5_arrays(source: Source) -> Iterator[Arrays]:
                 if not isinstance(file.get(name, getlink=True), h5py.HardLink):
                     continue
                 item = file[name]
-                if isinstance(item, h5py.Dataset) and not item.is_virtual and item.external is None:
-                    if item.shape is not None and not item.dtype.hasobject:
-                        found[name] = Entry(item.shape, item.dtype, partial(_read, source, item, name))
+                own = isinstance(item, h5py.Dataset) and not item.is_virtual and item.external is None
+                if own and item.shape is not None and not item.dtype.hasobject:
+                    found[name] = Entry(item.shape, item.dtype, partial(_read, source, item, name))
             yield Arrays(source, found)
     except ReadError:
         raise

@@ -40,12 +40,32 @@ class _Vertex:
 
 
 def read_off(source: Source) -> Cloud:
-    """Vertices, normals and colours as columns, triangles."""
+    """Vertices, normals and colours as columns, triangles.
+
+    Some files leave out the number of edges, and some that have it are no lines: what does not hold together
+    in one reading is tried in the next.
+    """
     source = source.without(b"#")
-    vertex, m, f, start = _header(source)
+    problem: ReadError | None = None
+    for edges in (True, False):
+        try:
+            vertex, m, f, start = _header(source, edges)
+        except ReadError as error:
+            problem = problem or error
+            continue
+        for by_line in (True, False):
+            try:
+                return _read(source, vertex, m, f, start, by_line)
+            except ReadError as error:
+                problem = problem or error
+    assert problem is not None
+    raise problem
+
+
+def _read(source: Source, vertex: _Vertex, m: int, f: int, start: int, by_line: bool) -> Cloud:
     source.check_count(m, 2 * vertex.dims, start - 1, "vertices", "header")
     source.check_count(f, 2, start - 1, "faces", "header")
-    width = _line_width(source, start, vertex, m)
+    width = _line_width(source, start, vertex, m) if by_line else None
     if width is not None:
         values = read_rows(source, start, 0, m, width) if m else np.empty((0, width))
         polygons = _line_faces(source, start, m, f)
@@ -66,7 +86,7 @@ def read_off(source: Source) -> Cloud:
     return Cloud(points, columns, "off", faces=faces if flat else None)
 
 
-def _header(source: Source) -> tuple[_Vertex, int, int, int]:
+def _header(source: Source, edges: bool) -> tuple[_Vertex, int, int, int]:
     """What a vertex is, the numbers of vertices and faces, and the byte where the vertices start."""
     data = source.data
     position = 3 if data.startswith(b"\xef\xbb\xbf") else 0
@@ -84,8 +104,7 @@ def _header(source: Source) -> tuple[_Vertex, int, int, int]:
     for _ in range(2):
         word, position = _next(source, position)
         words.append(word)
-    rest = data[position : position + 256].split(b"\n", 1)[0].split(b"\r", 1)[0]
-    if rest.strip() or not _ends_here(data, position):  # the number of edges, which some leave out
+    if edges:
         word, position = _next(source, position)
         source.count(word, "edges", "header")
     m, f = source.count(words[0], "vertices", "header"), source.count(words[1], "faces", "header")
@@ -94,10 +113,6 @@ def _header(source: Source) -> tuple[_Vertex, int, int, int]:
         raise source.error(f"has {dims} coordinates a vertex; 1 to {MOST_COLUMNS} can be read", "header")
     normals = (dims - four if free else 3) if normal else 0
     return _Vertex(dims, normals, 4 * colour, 2 * texture), m, f, position
-
-
-def _ends_here(data: bytes, position: int) -> bool:
-    return position >= len(data) or data[position : position + 64].lstrip(b" \t")[:1] in (b"\n", b"\r")
 
 
 def _next(source: Source, position: int) -> tuple[str, int]:
@@ -179,6 +194,8 @@ def _tokens(source: Source, start: int, m: int, f: int, width: int) -> tuple[NDA
             raise source.error(f"ends inside face {face} of {f}, or that is not a face", "the end")
         starts[face] = at
         at += 1 + int(whole[at])
+    if at < len(whole):
+        raise source.error(f"{len(whole) - at} numbers follow the last face", "the end")
     polygons = Polygons(source)
     polygons.add_flat(whole[starts], np.delete(whole[:at], starts))
     return values.copy(), polygons

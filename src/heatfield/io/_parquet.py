@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._cloud import MOST_COLUMNS, Cloud, coordinate_names, find_coordinates, from_columns
+from .._check import find_coordinates
+from ._cloud import MOST_COLUMNS, Cloud, coordinate_names, from_columns
 from ._error import ReadError
 from ._need import need
 from ._parquet_check import check_pages

@@ -19,7 +19,7 @@ _DEEPEST = 16
 _STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12
 
 
-class _Unsound(Exception):
+class _UnsoundError(Exception):
     """The bytes are no Thrift."""
 
 
@@ -31,7 +31,7 @@ class _Compact:
 
     def byte(self) -> int:
         if self.position >= self.end:
-            raise _Unsound
+            raise _UnsoundError
         self.position += 1
         return self.data[self.position - 1]
 
@@ -44,7 +44,7 @@ class _Compact:
                 return value
             shift += 7
             if shift > 63:
-                raise _Unsound
+                raise _UnsoundError
 
     def zigzag(self) -> int:
         value = self.varint()
@@ -62,14 +62,14 @@ class _Compact:
         if kind in (_BINARY, _DOUBLE):
             length = self.varint() if kind == _BINARY else 8
             if length > self.end - self.position:
-                raise _Unsound
+                raise _UnsoundError
             self.position += length
             return length
-        raise _Unsound
+        raise _UnsoundError
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
         if depth > _DEEPEST:
-            raise _Unsound
+            raise _UnsoundError
         fields: dict[int, Any] = {}
         number = 0
         while (head := self.byte()) != _STOP:
@@ -80,11 +80,11 @@ class _Compact:
 
     def list(self, depth: int) -> list[Any]:
         if depth > _DEEPEST:
-            raise _Unsound
+            raise _UnsoundError
         head = self.byte()
         count = head >> 4 if head >> 4 < 15 else self.varint()
         if count > self.end - self.position:
-            raise _Unsound
+            raise _UnsoundError
         return [self.value(head & 15, depth) for _ in range(count)]
 
 
@@ -129,8 +129,8 @@ def check_pages(source: Source) -> None:
                 if pages > _MOST_PAGES + len(data) // 1000:
                     raise source.error(f"has more than {pages - 1} pages", f"byte {position}")
                 if header[3] < 0:
-                    raise _Unsound
+                    raise _UnsoundError
                 left -= max((header[n].get(1, 0) for n in (5, 8) if n in header), default=0)
                 position = page.position + header[3]
-    except (_Unsound, KeyError, TypeError, AttributeError):
+    except (_UnsoundError, KeyError, TypeError, AttributeError):
         raise source.error("damaged: its footer or a page's header makes no sense") from None

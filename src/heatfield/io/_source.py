@@ -119,7 +119,7 @@ def allowance(size: int, max_bytes: int | None) -> int:
     """The most bytes that a file of this size may unpack to.
 
     16 MiB for any file, up to 50 times its size as long as that is at most 64 MiB, 8 times its size at
-    10 MB, and 24 bytes for each byte beyond: bytes that become float64 grow 8 times, LAZ packs up to 20 times.
+    10 MB, and 24 bytes for each byte beyond: bytes that become float64 grow 8 times, LAZ packs 20 times.
     """
     if max_bytes is not None:
         return max_bytes

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._cloud import Cloud, find_coordinates, from_columns
+from .._check import find_coordinates
+from ._cloud import Cloud, from_columns
 from ._numbers import parse_number
 from ._source import Source
 from ._table_layout import COMMENTS, INTEGER, Layout, find_layout
@@ -151,7 +152,7 @@ def _slow(source: Source, layout: Layout, numbers: list[int], lines: list[str], 
                 return None
             else:
                 column.append(parse_number(source, cell, number, c))
-        # Integers that floats do not hold stay as they are; a list of floats takes four times an array's room.
+        # Integers that floats do not hold stay as they are; a list takes four times the room of an array.
         columns.append(column if any(isinstance(v, int) for v in column) else np.array(column))
     return columns
 

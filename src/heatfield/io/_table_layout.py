@@ -6,7 +6,8 @@ import csv
 import re
 from dataclasses import dataclass, field
 
-from ._cloud import MOST_COLUMNS, coordinate_names, find_coordinates
+from .._check import find_coordinates
+from ._cloud import MOST_COLUMNS, coordinate_names
 from ._source import Source
 from ._text import content_lines, line_blocks
 

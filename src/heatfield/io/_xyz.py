@@ -1,4 +1,4 @@
-"""XYZ as chemists write it: a count, a line of comment, then ``symbol x y z`` for each atom; frames follow."""
+"""XYZ as chemists write it: a count, a comment, then ``symbol x y z`` for each atom; frames follow."""
 
 from __future__ import annotations
 
@@ -115,12 +115,14 @@ def read_xyz(source: Source, model: int | None) -> Cloud:
 
 
 def _columns(source: Source, comment: str, place: int) -> tuple[int, list[int], list[str]]:
-    """Where symbol and numbers stand, and their names: from ``Properties=`` of extended XYZ, else as usual."""
+    """Where symbol and numbers stand, and their names: from ``Properties=`` of extended XYZ, or as usual."""
     found = _PROPERTIES.search(comment)
     if found is None:
         return 0, [1, 2, 3], []
     parts = found[1].split(":")
-    symbol, numeric, names, at = -1, [], [], 0
+    symbol, at = -1, 0
+    numeric: list[int] = []
+    names: list[str] = []
     for name, kind, count in zip(parts[::3], parts[1::3], parts[2::3], strict=False):
         k = source.count(count, f"columns of {name!r}", f"line {place}")
         if at + k > MOST_COLUMNS:
