@@ -255,7 +255,7 @@ WRONG_CLOUDS = {
         "clouds must be a list of (m, n) arrays, got one array of shape (5, 3); "
         "for a single cloud pass [points]",
     ),
-    "string": ("folder", "clouds must be a list of (m, n) arrays, got str 'folder'"),
+    "string": ("folder", "clouds is str 'folder': files are read by heatfield.read_points(path)"),
     "number": (3, "clouds must be a list of (m, n) arrays, got int 3"),
     "none": (None, "clouds must be a list of (m, n) arrays, got NoneType None"),
     "empty": ([], "clouds is empty: at least one cloud is needed"),

@@ -110,8 +110,9 @@ def as_clouds(clouds: Any, name: str = "clouds") -> list[Array]:
         raise ValueError(f"{name} must be a list of (m, n) arrays, got {_describe(clouds)}")
     # One array, data frame or tensor; an array of objects is a list of clouds.
     if getattr(clouds, "ndim", 0) == 2 and getattr(getattr(clouds, "dtype", None), "kind", "") != "O":
+        kind = "array" if isinstance(clouds, np.ndarray) else type(clouds).__name__
         raise ValueError(
-            f"{name} must be a list of (m, n) arrays, got one {type(clouds).__name__} "
+            f"{name} must be a list of (m, n) arrays, got one {kind} "
             f"of shape {tuple(clouds.shape)}; "
             "for a single cloud pass [points]"
         )
