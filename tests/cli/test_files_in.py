@@ -193,3 +193,22 @@ def test_wrong_channels_are_said(tmp_path, capsys):
     words = ["--per-point", "ply", "--point-channels", "colour"]
     assert main(["describe", str(tmp_path / "a.npy"), "-o", str(tmp_path / "f.npz"), *words]) == 2
     assert "--point-channels must be some of density,dimension" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["--scales", "1"], "--scales must be an integer"),
+        (["--tol", "5"], "--tol must be a number"),
+        (["--tol", "1e-20"], "--tol=1e-20 is out of reach"),
+        (["--jobs", "0"], "--jobs must be"),
+        (["--blocks", "colour"], "--blocks must be some of"),
+        (["--c-min", "2"], "--c-min and --c-max must satisfy"),
+        (["--dims", "0"], "--dims must be"),
+        (["--max-bytes", "0"], "--max-bytes must be"),
+    ],
+)
+def test_wrong_options_are_named_as_they_were_given(tmp_path, capsys, words, option):
+    hf.write_points(tmp_path / "a.npy", cloud(1))
+    assert main(["describe", str(tmp_path / "a.npy"), "-o", str(tmp_path / "f.npz"), *words]) == 2
+    assert f"heatfield describe: {option}" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -79,7 +80,14 @@ def in_command_words(text: str) -> str:
     """A message of the library with the options named as on the command line."""
     for library, command in _WORDS:
         text = text.replace(library, command)
-    return text
+    # Arguments of the library that a message begins with; "for variant='desc'" stays what the user chose.
+    return re.sub(r"^(c_min and c_max|n_scales|n_jobs|tol|blocks|transition|method)\b", _option, text)
+
+
+def _option(found: re.Match[str]) -> str:
+    return {"c_min and c_max": "--c-min and --c-max", "n_scales": "--scales", "n_jobs": "--jobs"}.get(
+        found[1], f"--{found[1]}"
+    )
 
 
 def printable(name: str) -> str:

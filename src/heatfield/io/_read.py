@@ -127,6 +127,10 @@ def read_cloud(
     }
     try:
         cloud = require_finite(source, readers[format or detect(source)](source), invalid)
+        cloud.notes["points_in_file"] = len(cloud.points)
+        if budget is None:
+            return cloud
+        return sample(cloud, budget, sampling, seed_from_name(Path(source.path).name, seed))
     except ReadError:
         raise
     except ImportError as error:  # a library of the extra "io" is missing
@@ -134,11 +138,9 @@ def read_cloud(
     except MemoryError:
         raise source.error("does not fit in memory") from None
     except Exception as error:  # a fault of the reader: it costs this file, not the whole run
+        if type(error) is ValueError and str(error).startswith("the points span"):
+            raise source.error(str(error)) from None
         raise source.error(f"cannot be read ({type(error).__name__}: {error})") from error
-    cloud.notes["points_in_file"] = len(cloud.points)
-    if budget is None:
-        return cloud
-    return sample(cloud, budget, sampling, seed_from_name(Path(source.path).name, seed))
 
 
 def read_clouds(path: PathLike, *, max_bytes: int | None = None) -> tuple[list[Array], NDArray[Any] | None]:
