@@ -99,3 +99,28 @@ def test_a_single_cloud_in_other_clothes():
     for cloud in (frame(), torch.tensor(POINTS), POINTS):
         with pytest.raises(ValueError, match=re.escape("for a single cloud pass [points]")):
             hf.HFSDescriptor().fit_transform(cloud)
+
+
+def test_a_cloud_too_wide_for_its_spectrum():
+    """7 GiB at eight scales: refused before anything is allocated."""
+    wide = np.random.default_rng(0).normal(size=(620, 620))
+    message = r"620 points in 620 dimensions at 8 scales takes 7\.\d GiB"
+    with pytest.raises(ValueError, match=message):
+        hf.signatures(wide)
+    with pytest.raises(ValueError, match=message):
+        hf.HFSDescriptor().fit_transform([wide])
+
+
+def test_describe_lists_what_is_too_wide(tmp_path):
+    from heatfield.cli import main
+
+    hf.write_points(tmp_path / "wide.npy", np.random.default_rng(0).normal(size=(620, 620)))
+    np.save(tmp_path / "side.npy", np.random.default_rng(0).normal(size=(40, 60)))
+    for k in range(2):
+        hf.write_points(tmp_path / f"{k}.npy", np.random.default_rng(k).normal(size=(40, 3)))
+    out = tmp_path / "t.csv"
+    assert main(["describe", str(tmp_path), "-o", str(out), "--jobs", "1", "--quiet"]) == 1
+    errors = (tmp_path / "t.errors.csv").read_text()
+    assert "wide.npy" in errors
+    assert "side.npy" in errors
+    assert len(out.read_text().splitlines()) == 3

@@ -14,11 +14,25 @@ from ._pairs import TILE, directions1, directions2, directions3, fill, fourth, h
 # Columns of the table of sums, for each point and scale.
 WEIGHT, SQUARE, HALF_WEIGHT, HALF_SQUARE, FOURTH, FIRST = 0, 1, 2, 3, 4, 5
 
+_MOST_GIB = 4  # of the table of sums in more than 16 dimensions
+
 
 @compiled()
 def column_count(n: int, spectrum: bool) -> int:
     """How many sums are kept: the radial ones, then w r and the upper triangle of w r r'."""
     return FIRST + n + n * (n + 1) // 2 if spectrum else FIRST
+
+
+def empty_sums(m: int, steps: int, n: int, spectrum: bool) -> Any:
+    """The table of sums (m, T, columns), all zero; it grows with n², so a wide cloud may not fit anywhere."""
+    shape = (m, steps, column_count(n, spectrum))
+    size = 8 * shape[0] * shape[1] * shape[2] / 2**30
+    if n > 16 and size > _MOST_GIB:
+        raise ValueError(
+            f"the spectrum of {m} points in {n} dimensions at {steps} scales takes {size:.1f} GiB, more than "
+            f"{_MOST_GIB}; reduce the dimension first, or leave the spectrum out"
+        )
+    return np.zeros(shape)
 
 
 @compiled()

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _equations as equations
 from ._check import Array
-from ._dense import WEIGHT, column_count
+from ._dense import WEIGHT, empty_sums
 from ._fast import Places
 from ._layout import NEED_SPECTRUM, Layout
 from ._moments import DIGITS, Cloud, pair_sums, sum_rows
@@ -119,7 +119,7 @@ def _dense_outputs(
     n, m = cloud.sources.shape
     spectrum, columns = recipe.with_spectrum, recipe.columns.columns
     if n_threads == 1:
-        sums = np.zeros((m, recipe.n_scales, column_count(n, spectrum)))
+        sums = empty_sums(m, recipe.n_scales, n, spectrum)
         sum_rows(cloud, unit, 0, m, sums, spectrum=spectrum, fourth=recipe.exact, dtype=recipe.dtype)
     else:
         sums = pair_sums(

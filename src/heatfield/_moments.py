@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from ._arrange import arrange
 from ._check import Array
-from ._dense import column_count, dense_sums
+from ._dense import dense_sums, empty_sums
 from ._dense_many import dense_sums_many
 from ._spacing import diameter_squared, mean_spacing, nearest_distinct
 from ._spacing_tree import MANY, diameter_of_many, nearest_of_many
@@ -103,7 +103,7 @@ def pair_sums(
     """The table of sums (m, T, columns), its rows spread over threads."""
     n, m = cloud.sources.shape
     steps = unit_scales.shape[1]
-    sums = np.zeros((m, steps, column_count(n, spectrum)))
+    sums = empty_sums(m, steps, n, spectrum)
 
     def work(first: int, last: int) -> None:
         sum_rows(cloud, unit_scales, first, last, sums, spectrum=spectrum, fourth=fourth, dtype=dtype)

@@ -26,7 +26,7 @@ from .. import __version__
 from .._check import HeatFieldWarning, as_points
 from .._descriptor import HFSDescriptor
 from .._layout import SCHEMA
-from ..io import read_cloud, write_atomically
+from ..io import Cloud, read_cloud, write_atomically
 from ._per_point import write_per_point
 from ._reading import file_problem
 
@@ -105,9 +105,7 @@ def run_shard(shard: Shard) -> tuple[float, float]:
         rows = [i for i, cloud in clouds.items() if cloud.points.shape[1] == n]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HeatFieldWarning)  # rows of NaN are counted at the end
-            table = HFSDescriptor(**shard.settings.descriptor).fit_transform([clouds[i].points for i in rows])
-        for i, row in zip(rows, table, strict=True):
-            result.features[i] = row
+            _describe_rows(shard.settings.descriptor, rows, clouds, result)
     if shard.settings.per_point:
         for i, cloud in clouds.items():
             try:
@@ -120,6 +118,22 @@ def run_shard(shard: Shard) -> tuple[float, float]:
     Path(shard.folder).mkdir(parents=True, exist_ok=True)
     write_atomically(path, _pack(result))
     return reading, time.perf_counter() - started - reading
+
+
+def _describe_rows(
+    descriptor: dict[str, Any], rows: list[int], clouds: dict[int, Cloud], result: Result
+) -> None:
+    """Features of some clouds of one dimension; what cannot be described costs that cloud only."""
+    try:
+        table = HFSDescriptor(**descriptor).fit_transform([clouds[i].points for i in rows])
+        for i, row in zip(rows, table, strict=True):
+            result.features[i] = row
+    except (ValueError, MemoryError) as error:
+        if len(rows) == 1:
+            result.problems[rows[0]] = file_problem(error)
+            return
+        for i in rows:
+            _describe_rows(descriptor, [i], clouds, result)
 
 
 def leave_with_parent() -> None:
