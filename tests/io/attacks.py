@@ -41,7 +41,7 @@ def _parquet(columns: Callable, **options: object) -> bytes:
     return buffer.getvalue()
 
 
-def _long_words(pa, rows: int = 60_000, width: int = 20_000) -> dict:
+def _long_words(pa, rows: int = 60_000, width: int = 5_000) -> dict:
     """One long word in every row: the file holds it once."""
     numbers = pa.array(np.zeros(rows))
     words = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["a" * width]))
@@ -54,9 +54,9 @@ def _plain_words(pa) -> dict:
 
 
 def _one_word(pa) -> dict:
-    """A page that is 350 MB long once unpacked."""
+    """A page that is 120 MB long once unpacked."""
     one = pa.array([0.0])
-    return {"x": one, "y": one, "z": one, "word": pa.array(["a" * 350_000_000])}
+    return {"x": one, "y": one, "z": one, "word": pa.array(["a" * 120_000_000])}
 
 
 def _cif(rows: int) -> bytes:
@@ -127,6 +127,7 @@ HUNGRY: dict[str, Callable[[], bytes]] = {
     ),
     "table.csv": lambda: b"x,y,z,w\n" + b"1,2,3,\n" * 1_000_000 + b"1,2,3,a\n",
     "words.csv": lambda: b"x,y,word\n" + b"1,2,ab\n" * 1_000_000 + b"1,2," + b"a" * 100_000 + b"\n",
+    "blanks.txt": lambda: b"w x y\n" + b"ab 1 2\n" * 1_400_000,
     "digits.xyz": lambda: b"9" * 64_000 + b"x 1 2\n",
     "digits.csv": lambda: b"1 2 3\n" + (b"9" * 500_000 + b" 1 1\n") * 4,
     "names.txt": lambda: b"# " + b" ".join(b"x%d" % i for i in range(100_000)) + b"\n1 2 3\n",

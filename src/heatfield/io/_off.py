@@ -22,6 +22,7 @@ from ._text import content_lines
 
 KEYWORD = re.compile(rb"\s*(ST)?(C)?(N)?(4)?(n)?OFF(?![A-Za-z_])[ \t]*(BINARY\b)?")
 _TOKEN = re.compile(rb"\s*(\S+)")
+_MOST_RETRIED = 200_000  # faces of a file that is read in more than one way
 _LOOK = 8  # lines that tell whether each holds one vertex
 
 
@@ -58,6 +59,8 @@ def read_off(source: Source) -> Cloud:
                 return _read(source, vertex, m, f, start, by_line)
             except ReadError as error:
                 problem = problem or error
+                if f > _MOST_RETRIED:
+                    raise problem from None
     assert problem is not None
     raise problem
 
@@ -144,6 +147,8 @@ def _line_faces(source: Source, start: int, skip: int, count: int) -> Polygons:
             source, start=start, skip=skip, count=count, is_list=[True], wanted=0, bare=True
         )  # fmt: skip
     except ReadError as error:
+        if count > _MOST_RETRIED:
+            raise
         lines = content_lines(source, (), start)
         broken = error
     words: list[str] = []

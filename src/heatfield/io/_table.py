@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def _columns(source: Source, layout: Layout) -> list[NDArray[Any]] | None:
     rows = widest = 0
     for numbers, lines in _data_lines(source, layout):
         rows += len(lines)
-        block = _fast(layout, lines)
+        block = _fast(layout, lines, where)
         if block is None:
             block = _slow(source, layout, numbers, lines, where)
         if block is None:
@@ -83,7 +84,35 @@ def _word_columns(source: Source, layout: Layout) -> set[int]:
 
 def _cells_by_column(
     source: Source, layout: Layout, numbers: list[int], lines: list[str]
-) -> list[tuple[str, ...]]:
+) -> list[Sequence[str]]:
+    columns = _split_at_once(layout, lines) or _split_by_line(source, layout, numbers, lines)
+    if layout.decimal_comma:
+        columns = [
+            cells if c in layout.text else [cell.replace(",", ".") for cell in cells]
+            for c, cells in enumerate(columns)
+        ]
+    return columns
+
+
+def _split_at_once(layout: Layout, lines: list[str]) -> list[Sequence[str]] | None:
+    """Columns of a block without quotes and blanks, in which every line has all cells; else None."""
+    mark, width = layout.delimiter, len(layout.names)
+    text = "\n".join(lines)
+    if mark is None:  # any blanks: here single ones
+        if "  " in text or re.search(r"[^\S \n]", text):
+            return None
+        mark = " "
+    elif '"' in text or " " in text or (mark != "\t" and "\t" in text):
+        return None
+    if any(line.count(mark) != width - 1 for line in lines):
+        return None
+    cells = text.replace("\n", mark).split(mark)
+    return [cells[c::width] for c in range(width)]
+
+
+def _split_by_line(
+    source: Source, layout: Layout, numbers: list[int], lines: list[str]
+) -> list[Sequence[str]]:
     rows = []
     for number, line in zip(numbers, lines, strict=True):
         try:
@@ -95,16 +124,10 @@ def _cells_by_column(
                 f"{len(cells)} columns where {len(layout.names)} are expected", f"line {number}"
             )
         rows.append(cells)
-    columns = list(zip(*rows, strict=True))
-    if layout.decimal_comma:
-        columns = [
-            cells if c in layout.text else tuple(cell.replace(",", ".") for cell in cells)
-            for c, cells in enumerate(columns)
-        ]
-    return columns
+    return list(zip(*rows, strict=True))
 
 
-def _plain(cells: tuple[str, ...], may_be_empty: bool) -> NDArray[np.float64] | None:
+def _plain(cells: Sequence[str], may_be_empty: bool) -> NDArray[np.float64] | None:
     """Cells as numbers, NaN where one is empty; None where one is something else."""
     if "_" in "".join(cells):  # float("1_0") is 10
         return None
@@ -114,20 +137,36 @@ def _plain(cells: tuple[str, ...], may_be_empty: bool) -> NDArray[np.float64] | 
         return None
 
 
-def _fast(layout: Layout, lines: list[str]) -> Any:
-    """One look at a block in which every cell is a plain number, else None."""
+def _fast(layout: Layout, lines: list[str], where: set[int]) -> Any:
+    """One look at a block in which every cell is a plain number, or empty if no coordinate; else None."""
     if layout.text or layout.decimal_comma or not lines[0].split():
         return None
     try:
-        values = np.loadtxt(lines, dtype=np.float64, comments=None, delimiter=layout.delimiter, ndmin=2)
+        values = np.loadtxt(
+            _filled(layout, lines), dtype=np.float64, comments=None, delimiter=layout.delimiter, ndmin=2
+        )
     except ValueError:
         return None
     if values.shape != (len(lines), len(layout.names)):
         return None
+    if any(np.isnan(values[:, c]).any() for c in where):
+        return None  # cell by cell, which says where
     for c, whole in enumerate(layout.whole):
-        if whole and values.shape[0] and np.abs(values[:, c]).max() >= 2**53:
+        if whole and values.shape[0] and np.nanmax(np.abs(values[:, c]), initial=0) >= 2**53:
             return None  # integers that floats do not hold
     return values.T.copy()
+
+
+def _filled(layout: Layout, lines: list[str]) -> list[str]:
+    """Lines with "nan" in empty cells."""
+    mark = layout.delimiter
+    if mark is None:
+        return lines
+    text = "\n".join(lines)
+    if mark + mark not in text and mark + "\n" not in text and not text.endswith(mark):
+        return lines
+    text = text.replace(mark + mark, f"{mark}nan{mark}").replace(mark + mark, f"{mark}nan{mark}")
+    return [line + "nan" if line.endswith(mark) else line for line in text.split("\n")]
 
 
 def _slow(source: Source, layout: Layout, numbers: list[int], lines: list[str], where: set[int]) -> Any:

@@ -34,7 +34,8 @@ class Layout:
         if self.delimiter is None:
             return line.split()
         if '"' not in line:
-            return [cell.strip() for cell in line.split(self.delimiter)]
+            cells = line.split(self.delimiter)
+            return [cell.strip() for cell in cells] if " " in line or "\t" in line else cells
         return [cell.strip() for cell in next(csv.reader([line], delimiter=self.delimiter, strict=True))]
 
 

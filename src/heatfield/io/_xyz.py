@@ -95,7 +95,7 @@ def read_xyz(source: Source, model: int | None) -> Cloud:
             if len(words) <= max(symbol, *numeric) or len(numeric) != len(names):
                 raise source.error(f"{shown(line)} is no atom: symbol x y z", f"line {place}")
             elements.append(same.setdefault(words[symbol], words[symbol]) if symbol >= 0 else "")
-            rows.append([parse_number(source, words[c], place, c) for c in numeric])
+            rows.append(_numbers(source, line, words, numeric, place))
             if len(rows) == 65_536:
                 finish()
         finish()
@@ -112,6 +112,15 @@ def read_xyz(source: Source, model: int | None) -> Cloud:
     columns |= {name: values[:, c].copy() for c, name in enumerate(names) if c not in where}
     columns["model"] = np.concatenate(frames) if frames else np.empty(0, np.int64)
     return Cloud(np.ascontiguousarray(values[:, where]), columns, "xyz")
+
+
+def _numbers(source: Source, line: str, words: list[str], numeric: list[int], place: int) -> list[float]:
+    if "_" not in line:  # float("1_0") is 10
+        try:
+            return [float(words[c]) for c in numeric]
+        except ValueError:
+            pass
+    return [parse_number(source, words[c], place, c) for c in numeric]  # which says what is wrong
 
 
 def _columns(source: Source, comment: str, place: int) -> tuple[int, list[int], list[str]]:
