@@ -36,7 +36,10 @@ WRONG_POINTS = {
         "points must be an (m, n) array of numbers, got list [['a', 'b'], ['c', 'd']]",
     ),
     "numbers in strings": ([["1", "2"]], "points must be an (m, n) array of numbers, got list [['1', '2']]"),
-    "one string": ("cloud.xyz", "points must be an (m, n) array of numbers, got str 'cloud.xyz'"),
+    "one string": (
+        "cloud.xyz",
+        "points is str 'cloud.xyz': a file is read by heatfield.read_points(path)",
+    ),
     "none": (None, "points must be an (m, n) array of numbers, got NoneType None"),
     "ragged": (
         [[1.0, 2.0], [3.0]],
@@ -252,7 +255,7 @@ WRONG_CLOUDS = {
         "clouds must be a list of (m, n) arrays, got one array of shape (5, 3); "
         "for a single cloud pass [points]",
     ),
-    "string": ("folder", "clouds must be a list of (m, n) arrays, got str 'folder'"),
+    "string": ("folder", "clouds is str 'folder': files are read by heatfield.read_points(path)"),
     "number": (3, "clouds must be a list of (m, n) arrays, got int 3"),
     "none": (None, "clouds must be a list of (m, n) arrays, got NoneType None"),
     "empty": ([], "clouds is empty: at least one cloud is needed"),
@@ -287,8 +290,8 @@ def test_clouds(clouds, message):
 
 def test_a_transposed_cloud_is_named():
     message = (
-        "clouds[1] has shape (3, 40), read as 3 points in 40 dimensions; "
-        "if it is 40 points in 3 dimensions, pass its transpose"
+        "clouds[1] has shape (3, 14), read as 3 points in 14 dimensions; "
+        "if it is 14 points in 3 dimensions, pass its transpose"
     )
     with warning(message):
-        as_clouds([np.zeros((4, 40)), np.arange(120.0).reshape(3, 40)])
+        as_clouds([np.zeros((4, 14)), np.arange(42.0).reshape(3, 14)])

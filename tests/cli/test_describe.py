@@ -218,7 +218,7 @@ def test_per_point_files(folder, tmp_path, suffix):
     assert main(["describe", str(folder / "a"), "-o", str(out), *words]) == 0
     made = sorted((tmp_path / "f_points").iterdir())
     assert len(made) == 20
-    source = folder / "a" / made[0].name[: -len(suffix) - 1]
+    source = folder / "a" / f"{made[0].stem}.npy"
     cloud, expected = hf.read_cloud(made[0]), hf.signatures(hf.read_points(source), n_scales=3)
     np.testing.assert_allclose(cloud.points, hf.read_points(source), atol=1e-12)
     np.testing.assert_array_equal(cloud.columns["dimension_s1"], expected.dimension[:, 1])
@@ -235,7 +235,7 @@ def test_per_point_files(folder, tmp_path, suffix):
         (["describe", "x.xyz", "-o", "f.npz", "--budget", "0"], "--budget must be"),
         (["describe", "x.xyz", "-o", "f.npz", "--budget", "many"], "invalid int value"),
         (["describe", "x.xyz", "-o", "f.npz", "--blocks", "colour"], "colour"),
-        (["describe", "x.xyz", "-o", "f.npz", "--c-min", "2"], "c_min"),
+        (["describe", "x.xyz", "-o", "f.npz", "--c-min", "2"], "--c-min and --c-max"),
         (["describe", "x.xyz", "-o", "no/such/f.npz"], "no such folder"),
         (["describe", "x.xyz", "-o", "f.npz", "--variant", "huge"], "invalid choice"),
         (["inform"], "invalid choice"),

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import http.server
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -183,7 +184,10 @@ class Server(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_a_broken_download_continues_and_is_checked(tmp_path):
+def test_a_broken_download_continues_and_is_checked(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "heatfield.datasets._fetch._SCHEMES", ("https", "http")
+    )  # the server here has no certificate
     server = http.server.HTTPServer(("127.0.0.1", 0), Server)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -208,3 +212,79 @@ def test_a_broken_download_continues_and_is_checked(tmp_path):
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def test_a_linked_class_folder_adds_nothing(tmp_path):
+    for name in ("cat", "dog"):
+        (tmp_path / name).mkdir()
+        hf.write_points(tmp_path / name / "1.npy", np.eye(3))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "a_link").symlink_to(tmp_path / "cat", target_is_directory=True)
+    (tmp_path / "dog" / "again.npy").symlink_to(tmp_path / "cat" / "1.npy")
+    dataset = datasets.load_folder(tmp_path)
+    assert [(f.parent.name, f.name) for f in map(Path, dataset.files)] == [("cat", "1.npy"), ("dog", "1.npy")]
+    # A class that lives elsewhere and is linked here stays a class.
+    other = tmp_path / "root"
+    other.mkdir()
+    for name in ("cat", "dog"):
+        (other / name).symlink_to(tmp_path / name, target_is_directory=True)
+    assert datasets.load_folder(other).classes == ("cat", "dog")
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [("../../escaped", "escaped"), ("/etc/passwd", "passwd"), ("a\\..\\b.bin", "b.bin"), ("c", "c")],
+)
+def test_names_from_a_server_stay_in_the_folder(tmp_path, monkeypatch, key, name):
+    import heatfield.datasets._fetch as module
+
+    reply = {"files": [{"key": key, "links": {"self": "https://host.invalid/x"}}]}
+    monkeypatch.setattr(module, "fetch_json", lambda _: reply)
+    asked = []
+    monkeypatch.setattr(module, "fetch", lambda *arguments: asked.append(arguments[1]))
+    fetch_zenodo(7, ("",), tmp_path)
+    assert asked == [tmp_path / name]
+
+
+@pytest.mark.parametrize("key", ["..", "a/", "", "C:x", "a/.."])
+def test_names_from_a_server_that_are_no_names(key):
+    from heatfield.datasets._fetch import bare_name
+
+    with pytest.raises(OSError, match="no file name"):
+        bare_name(key)
+
+
+@pytest.mark.parametrize("scheme", ["file://", "http://host.invalid", "ftp://host.invalid", ""])
+def test_only_https_is_fetched(tmp_path, scheme):
+    (tmp_path / "secret").write_bytes(b"{}")
+    url = f"{scheme}{tmp_path / 'secret'}"
+    with pytest.raises(OSError, match="only https"):
+        fetch(url, tmp_path / "copy")
+    from heatfield.datasets._fetch import fetch_json
+
+    with pytest.raises(OSError, match="only https"):
+        fetch_json(url)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_redirection_is_held_to_https(tmp_path, monkeypatch):
+    import heatfield.datasets._fetch as module
+
+    class Redirects(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(302)
+            self.send_header("Location", "ftp://127.0.0.1/secret")
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Redirects)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setattr(module, "_SCHEMES", ("https", "http"))
+    try:
+        with pytest.raises(OSError, match=r"only https|cannot reach"):
+            fetch(f"http://127.0.0.1:{server.server_address[1]}/a", tmp_path / "copy")
+    finally:
+        server.shutdown()
+        server.server_close()

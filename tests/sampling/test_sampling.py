@@ -107,3 +107,33 @@ def test_skeleton_columns_are_read_between_the_ends():
     part = sample(cloud, 5)
     np.testing.assert_allclose(part.columns["radius"], 1.0 + part.points[:, 2])
     assert part.columns["type"].tolist() == [2] * 5
+
+
+@pytest.mark.parametrize("far", [1e6, 1e9, 1e12])
+def test_voxels_beside_a_far_outlier(far):
+    """The finest grid follows the points, not the one that lies a million extents away."""
+    points = np.random.default_rng(1).random((2000, 3))
+    points[7] = far
+    rows = voxel_rows(points, 500)
+    assert 250 < len(rows) <= 500
+    assert 7 in rows
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_surfaces_in_any_dimension(n):
+    """Areas 8 and 1, turned into n dimensions: eight of nine points on the first triangle."""
+    flat = np.array([[0.0, 0], [4, 0], [0, 4], [10, 0], [11, 0], [10, 2]])
+    basis = np.linalg.qr(np.random.default_rng(n).normal(size=(n, n)))[0][:2]
+    points, face = sample_surface(
+        flat @ basis, np.array([[0, 1, 2], [3, 4, 5]]), 900, np.random.default_rng(0)
+    )
+    assert points.shape == (900, n)
+    assert np.bincount(face).tolist() == [800, 100]
+
+
+def test_points_too_far_apart_to_measure(tmp_path):
+    (tmp_path / "a.swc").write_bytes(b"1 1 -1e308 0 0 1 -1\n2 1 1e308 0 0 1 1\n")
+    assert len(hf.read_points(tmp_path / "a.swc")) == 2
+    with pytest.raises(hf.ReadError, match=r"a\.swc: the points span inf; change the unit") as caught:
+        hf.read_points(tmp_path / "a.swc", budget=7)
+    assert caught.value.__cause__ is None

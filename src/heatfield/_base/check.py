@@ -18,7 +18,31 @@ class HeatFieldWarning(UserWarning):
 
 
 def as_points(points: ArrayLike, name: str = "points") -> Array:
-    """A finite (m, n) float64 array, or a ValueError that names what is wrong and where."""
+    """A finite (m, n) float64 array, or a ValueError that names what is wrong and where.
+
+    Of a data frame the columns x, y, z (or x0, x1, ...) are the coordinates where it has them, else all.
+    """
+    if isinstance(points, (str, bytes, os.PathLike)):
+        raise ValueError(f"{name} is {_describe(points)}: a file is read by heatfield.read_points(path)")
+    if getattr(points, "requires_grad", False) is True:
+        raise ValueError(
+            f"{name} requires a gradient, which would be lost here: heatfield.nn.HeatFeatures keeps it; "
+            "without it pass points.detach()"
+        )
+    if hasattr(points, "columns") and hasattr(points, "to_numpy"):
+        chosen = find_coordinates([str(column) for column in points.columns])
+        table = points.to_numpy()
+        points = table[:, chosen] if chosen else table
+        if chosen and table.dtype == object:  # numbers beside words
+            points = np.array(table[:, chosen].tolist()).reshape(-1, len(chosen))
+    if isinstance(points, np.ma.MaskedArray):
+        masked = np.atleast_2d(np.asarray(np.ma.getmaskarray(points)))
+        if masked.any():
+            rows = np.asarray(masked.reshape(len(masked), -1).any(axis=1))
+            raise ValueError(
+                f"{name} has masked values in {int(rows.sum())} of {len(rows)} rows, the first in row "
+                f"{int(rows.argmax())}; pass the other rows only"
+            )
     try:
         array = np.asarray(points)
         if array.dtype == object or array.dtype.kind not in "fiub":
@@ -38,6 +62,7 @@ def as_points(points: ArrayLike, name: str = "points") -> Array:
             f"{name} has {array[row, column]} in row {row}, column {column} "
             f"({int(bad.any(axis=1).sum())} of {m} rows are not finite)"
         )
+    check_dimension(m, n, name)
     if m in (2, 3) and n >= 10:
         warnings.warn(
             f"{name} has shape ({m}, {n}), read as {m} points in {n} dimensions; "
@@ -54,13 +79,41 @@ def as_points(points: ArrayLike, name: str = "points") -> Array:
     return array
 
 
+def check_dimension(m: int, n: int, name: str) -> None:
+    """Fewer points than dimensions, and many of these, is a table that lies on its side."""
+    if 0 < m < n and n > 16:
+        raise ValueError(
+            f"{name} has shape ({m}, {n}): {m} points in {n} dimensions; more than 16 dimensions need "
+            f"at least as many points. If it is {n} points in {m} dimensions, pass its transpose"
+        )
+
+
+def find_coordinates(names: Sequence[str]) -> list[int]:
+    """Where x, y, z (in any case) or x0, x1, ... stand among the names; empty if they do not."""
+    first: dict[str, int] = {}
+    for i, name in enumerate(names):
+        first.setdefault(name.strip().lower(), i)
+    plain = [first[c] for c in "xyz" if c in first]
+    if len(plain) == 3 or (len(plain) >= 1 and "x" in first and ("y" in first or "z" not in first)):
+        return plain
+    numbered: list[int] = []
+    while f"x{len(numbered)}" in first:
+        numbered.append(first[f"x{len(numbered)}"])
+    return numbered
+
+
 def as_clouds(clouds: Any, name: str = "clouds") -> list[Array]:
     """A list of (m_i, n) arrays with one n; every complaint names the cloud by its index."""
-    if isinstance(clouds, (str, bytes)) or not hasattr(clouds, "__len__"):
+    if isinstance(clouds, (str, bytes, os.PathLike)):
+        raise ValueError(f"{name} is {_describe(clouds)}: files are read by heatfield.read_points(path)")
+    if not hasattr(clouds, "__len__"):
         raise ValueError(f"{name} must be a list of (m, n) arrays, got {_describe(clouds)}")
-    if isinstance(clouds, np.ndarray) and clouds.ndim == 2 and clouds.dtype != object:
+    # One array, data frame or tensor; an array of objects is a list of clouds.
+    if getattr(clouds, "ndim", 0) == 2 and getattr(getattr(clouds, "dtype", None), "kind", "") != "O":
+        kind = "array" if isinstance(clouds, np.ndarray) else type(clouds).__name__
         raise ValueError(
-            f"{name} must be a list of (m, n) arrays, got one array of shape {clouds.shape}; "
+            f"{name} must be a list of (m, n) arrays, got one {kind} "
+            f"of shape {tuple(clouds.shape)}; "
             "for a single cloud pass [points]"
         )
     if len(clouds) == 0:

@@ -18,13 +18,14 @@ from .dense_many import dense_sums_many
 
 # Pairs times scales that one thread sums in roughly a quarter of a second.
 _PIECE = 2e8
+_MOST_GIB = 4  # of the table of sums in more than 16 dimensions
 
 
 def pair_sums(cloud: ArrangedCloud, unit_scales: Array, request: Request) -> Array:
     """The table of sums (m, T, columns) of `columns`, its rows in the cloud's kd order."""
     n, m = cloud.points.shape
     steps = unit_scales.shape[1]
-    sums = np.zeros((m, steps, column_count(n, request.directions)))
+    sums = _empty_sums(m, steps, n, request.directions)
     if request.n_threads == 1 and float(m) * m * steps <= _PIECE:
         # A small cloud in the middle of many: one compiled call and nothing around it.
         _sum_rows(cloud, unit_scales, 0, m, request, sums)
@@ -38,6 +39,18 @@ def pair_sums(cloud: ArrangedCloud, unit_scales: Array, request: Request) -> Arr
             progress="points",
         )
     return sums
+
+
+def _empty_sums(m: int, steps: int, n: int, directions: bool) -> Array:
+    """The table of sums (m, T, columns), all zero; it grows with n**2, so a wide cloud may not fit."""
+    shape = (m, steps, column_count(n, directions))
+    size = 8 * shape[0] * shape[1] * shape[2] / 2**30
+    if n > 16 and size > _MOST_GIB:
+        raise ValueError(
+            f"the spectrum of {m} points in {n} dimensions at {steps} scales takes {size:.1f} GiB, more than "
+            f"{_MOST_GIB}; reduce the dimension first, or leave the spectrum out"
+        )
+    return np.zeros(shape)
 
 
 def _sum_rows(

@@ -53,5 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("heatfield: stopped", file=sys.stderr)
         return 130
     except (ValueError, OSError, ImportError) as error:
-        print(f"heatfield {options.verb}: {error}", file=sys.stderr)
+        from ._reading import in_command_words
+
+        print(f"heatfield {options.verb}: {in_command_words(str(error))}", file=sys.stderr)
         return 2

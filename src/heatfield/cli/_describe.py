@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._parts import clear_parts
-from ._reading import add_reading, reading_options
+from ._reading import add_reading, most_common, other_dimension, reading_options
 
 if TYPE_CHECKING:
     from ._shards import Result, Settings
@@ -51,6 +51,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--per-point", choices=_POINT_SUFFIXES, metavar="FORMAT",
         help=f"also write signatures at every point, one file a cloud: {', '.join(_POINT_SUFFIXES)}",
     )  # fmt: skip
+    parser.add_argument(
+        "--point-channels", metavar="A,B",
+        help="of --per-point: some of density,dimension,transition,spectrum,local_type (default: first four)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--point-dtype",
+        choices=("float64", "float32"),
+        default="float64",
+        help="of --per-point (default float64)",
+    )
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
     parser.add_argument(
         "--shard", type=int, default=32, metavar="K", help="files that are finished together (default 32)"
@@ -149,13 +159,18 @@ def _settings(options: argparse.Namespace) -> Settings:
         "method": options.method,
         "tol": options.tol,
     }
-    return Settings(descriptor, reading_options(options), options.per_point or "")
+    from ._per_point import check_channels
+
+    channels = check_channels(options.point_channels) if options.per_point else ()
+    return Settings(
+        descriptor, reading_options(options), options.per_point or "", channels, options.point_dtype
+    )
 
 
 def _write(
     out: Path, files: list[str], results: list[Result], settings: Settings
 ) -> tuple[list[tuple[str, str, str]], int]:
-    """The table and the list of failures. The first file that was read sets the dimension of the table."""
+    """The table and the list of failures. The table has the dimension of most files, or of --dims."""
     import numpy as np
 
     from .._features.descriptor import HFSDescriptor
@@ -164,15 +179,12 @@ def _write(
     counts = np.concatenate([result.counts for result in results])
     rows = [row for result in results for row in result.features]
     problems = [problem for result in results for problem in result.problems]
-    dims = next((int(n) for n in counts[:, 2] if n >= 0), 3)
+    dims = settings.reading["dims"] or most_common([int(n) for n in counts[:, 2] if n >= 0])
     errors, good = [], []
     for i, file in enumerate(files):
         place, problem = problems[i]
         if not problem and counts[i, 2] != dims:
-            place, problem = (
-                "",
-                f"its points have {counts[i, 2]} coordinates where the first file's have {dims}",
-            )
+            place, problem = "", other_dimension(int(counts[i, 2]), dims)
         if problem:
             errors.append((file, place, problem))
         else:

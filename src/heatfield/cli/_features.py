@@ -52,9 +52,14 @@ def write_features(
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["file", "points_in_file", "points", *names])
         for file, (in_file, used, _), row in zip(files, counts.tolist(), features.tolist(), strict=True):
-            writer.writerow([file, in_file, used, *("" if v != v else repr(v) for v in row)])
+            writer.writerow([safe_cell(file), in_file, used, *("" if v != v else repr(v) for v in row)])
         write_atomically(target, out.getvalue().encode("utf-8", "surrogateescape"))
         write_atomically(target.with_suffix(".meta.json"), (text + "\n").encode())
+
+
+def safe_cell(text: str) -> str:
+    """A name as a cell of a CSV: with a quote before it where a spreadsheet would take it for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def is_features(path: Path) -> bool:
@@ -104,6 +109,6 @@ def write_errors(target: Path, rows: Sequence[tuple[str, str, str]]) -> Path:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["file", "place", "problem"])
-    writer.writerows(rows)
+    writer.writerows([[safe_cell(cell) for cell in row] for row in rows])
     write_atomically(path, out.getvalue().encode("utf-8", "surrogateescape"))
     return path

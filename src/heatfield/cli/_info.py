@@ -30,14 +30,15 @@ def run(options: argparse.Namespace) -> int:
     import sys
 
     from ..io import ReadError, read_cloud
+    from ._reading import in_command_words, printable
 
     failed = False
     reading = reading_options(options)
     for file in options.files:
         try:
-            print(file, *_facts(read_cloud(file, **reading), options.scales), sep="\n  ")
+            print(printable(file), *_facts(read_cloud(file, **reading), options.scales), sep="\n  ")
         except ReadError as error:
-            print(f"heatfield info: {error}", file=sys.stderr)
+            print(f"heatfield info: {printable(in_command_words(str(error)))}", file=sys.stderr)
             failed = True
     return int(failed)
 

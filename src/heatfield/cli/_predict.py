@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     from .._classifier.classifier import HFSClassifier
     from ..io import read_cloud
     from ._collect import collect
-    from ._features import write_errors
+    from ._features import safe_cell, write_errors
     from ._reading import read_clouds
 
     out: Path = options.out
@@ -78,7 +78,8 @@ def run(options: argparse.Namespace) -> int:
                 for row, (i, shares) in enumerate(zip(clouds, proba, strict=True)):
                     best = int(shares.argmax())
                     cells = [f"{share:.6g}" for share in shares]
-                    writer.writerow([some[i], model.classes_[best], cells[best], *cells, odd.get(row, "")])
+                    name = safe_cell(str(model.classes_[best]))
+                    writer.writerow([safe_cell(some[i]), name, cells[best], *cells, odd.get(row, "")])
                 notes += len(odd)
             bar.update(len(some))
     write_atomically(out, table.getvalue().encode("utf-8", "surrogateescape"))

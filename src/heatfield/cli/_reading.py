@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,13 +35,22 @@ def add_reading(
         "--drop-invalid", action="store_true", help="leave out points that are NaN or infinite"
     )
 
+    parser.add_argument(
+        "--max-bytes", type=int, metavar="N", help="the most a file may unpack to (default: by its size)"
+    )
+    parser.add_argument(
+        "--dims", type=int, metavar="N", help="coordinates of a point (default: as in most of the files)"
+    )
+
 
 def reading_options(options: argparse.Namespace) -> dict[str, Any]:
     """As arguments of `read_cloud`."""
     from .._base.check import check_count
 
-    if options.budget is not None:
-        check_count(options.budget, "--budget", 1)
+    given = ((options.budget, "--budget"), (options.max_bytes, "--max-bytes"), (options.dims, "--dims"))
+    for value, name in given:
+        if value is not None:
+            check_count(value, name, 1)
     return {
         "budget": options.budget,
         "sampling": options.sampling,
@@ -47,7 +59,47 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
         "chain": options.chain,
         "soma": options.soma,
         "invalid": "drop" if options.drop_invalid else "raise",
+        "max_bytes": options.max_bytes,
+        "dims": options.dims,
     }
+
+
+# What a message of the library calls an option, and what the command line calls it.
+_WORDS = (
+    ("pass invalid='drop' to leave them out", "--drop-invalid leaves them out"),
+    ("pass atoms='all' for every atom", "--atoms all takes every atom"),
+    ("pass max_bytes= if it can be trusted", "--max-bytes N allows more, if it can be trusted"),
+    ("read them with heatfield.io.read_clouds", "the command line reads files of one cloud each"),
+)
+
+
+def file_problem(error: Exception) -> tuple[str, str]:
+    """Where in a file and what, from whatever reading it has thrown, in the words of the command line."""
+    from ..io import ReadError
+
+    place, text = (error.place, error.problem) if isinstance(error, ReadError) else ("", str(error))
+    if not isinstance(error, (OSError, ValueError)):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return place, in_command_words(" ".join(text.split())) or type(error).__name__
+
+
+def in_command_words(text: str) -> str:
+    """A message of the library with the options named as on the command line."""
+    for library, command in _WORDS:
+        text = text.replace(library, command)
+    # Arguments of the library that a message begins with; "for variant='desc'" stays what the user chose.
+    return re.sub(r"^(c_min and c_max|n_scales|n_jobs|tol|blocks|transition|method)\b", _option, text)
+
+
+def _option(found: re.Match[str]) -> str:
+    return {"c_min and c_max": "--c-min and --c-max", "n_scales": "--scales", "n_jobs": "--jobs"}.get(
+        found[1], f"--{found[1]}"
+    )
+
+
+def printable(name: str) -> str:
+    """A file name that is not UTF-8, with a mark in place of what cannot be shown."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def read_clouds(
@@ -55,13 +107,13 @@ def read_clouds(
 ) -> tuple[dict[int, Array], list[tuple[str, str, str]]]:
     """Clouds by the position of their file, and file, place and problem of those that cannot be used.
 
-    The first file that can be read sets the dimension, unless ``n_dims`` does.
+    The dimension is that of most files, unless ``n_dims`` or the option --dims says it.
     """
     import warnings
 
     from .._base.check import HeatFieldWarning, as_points
     from .._base.progress import progress_bar
-    from ..io import ReadError, read_cloud
+    from ..io import read_cloud
 
     clouds: dict[int, Array] = {}
     errors: list[tuple[str, str, str]] = []
@@ -70,16 +122,31 @@ def read_clouds(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", HeatFieldWarning)
                 points = as_points(read_cloud(file, **reading).points)
-            n_dims = n_dims or points.shape[1]
-            if points.shape[1] != n_dims:
-                raise ValueError(f"its points have {points.shape[1]} coordinates, {n_dims} are expected")
             if len(points) == 0:
                 raise ValueError("it holds no points")
             if (points == points[0]).all():
                 raise ValueError("it has fewer than two distinct points, so nothing is known of it")
             clouds[i] = points
-        except ReadError as error:
-            errors.append((file, error.place, error.problem))
-        except (ValueError, MemoryError) as error:
-            errors.append((file, "", str(error) or type(error).__name__))
-    return clouds, errors
+        except Exception as error:  # whatever a file does, it costs that file only
+            errors.append((file, *file_problem(error)))
+    found = [cloud.shape[1] for cloud in clouds.values()]
+    expected = n_dims or reading.get("dims") or most_common(found)
+    for i in [i for i, cloud in clouds.items() if cloud.shape[1] != expected]:
+        errors.append((files[i], "", other_dimension(clouds.pop(i).shape[1], expected, bool(n_dims))))
+    order = {file: i for i, file in enumerate(files)}
+    return clouds, sorted(errors, key=lambda row: order[row[0]])
+
+
+def most_common(dims: Sequence[int]) -> int:
+    """The dimension of most clouds, the smaller among equals; 3 where there is none."""
+    return min(Counter(dims).items(), key=lambda item: (-item[1], item[0]))[0] if dims else 3
+
+
+def other_dimension(found: int, expected: int, fixed: bool = False) -> str:
+    """What is said of a file that does not fit the others; ``fixed``: the model says what is expected."""
+    if fixed:
+        return f"its points have {found} coordinates, {expected} are expected"
+    return (
+        f"its points have {found} coordinates where most files have {expected}; "
+        f"--dims {found} takes it instead"
+    )

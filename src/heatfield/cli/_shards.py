@@ -27,8 +27,9 @@ from .._base.check import HeatFieldWarning, as_points
 from .._base.files import write_atomically
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import SCHEMA
-from ..io import ReadError, read_cloud
+from ..io import Cloud, read_cloud
 from ._per_point import write_per_point
+from ._reading import file_problem
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Settings:
     descriptor: dict[str, Any]  # arguments of HFSDescriptor
     reading: dict[str, Any]  # arguments of read_cloud
     per_point: str = ""  # suffix of per-point files, "" for none
+    point_channels: tuple[str, ...] | None = None
+    point_dtype: str = "float64"
     schema: int = SCHEMA
     version: str = __version__
 
@@ -96,27 +99,42 @@ def run_shard(shard: Shard) -> tuple[float, float]:
             clouds[i] = cloud
             in_file = cloud.notes.get("points_in_file", len(cloud.points))
             result.counts[i] = in_file, len(cloud.points), cloud.points.shape[1]
-        except ReadError as error:
-            result.problems[i] = (error.place, error.problem)
-        except (ValueError, MemoryError) as error:
-            result.problems[i] = ("", str(error) or type(error).__name__)
+        except Exception as error:  # whatever a file does, it costs that file only
+            result.problems[i] = file_problem(error)
     reading = time.perf_counter() - started
     for n in sorted({cloud.points.shape[1] for cloud in clouds.values()}):
         rows = [i for i, cloud in clouds.items() if cloud.points.shape[1] == n]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HeatFieldWarning)  # rows of NaN are counted at the end
-            table = HFSDescriptor(**shard.settings.descriptor).fit_transform([clouds[i].points for i in rows])
-        for i, row in zip(rows, table, strict=True):
-            result.features[i] = row
+            _describe_rows(shard.settings.descriptor, rows, clouds, result)
     if shard.settings.per_point:
         for i, cloud in clouds.items():
             try:
-                write_per_point(cloud, shard.point_targets[i], shard.settings.descriptor)
+                write_per_point(
+                    cloud, shard.point_targets[i], shard.settings.descriptor,
+                    channels=shard.settings.point_channels, dtype=shard.settings.point_dtype,
+                )  # fmt: skip
             except (ValueError, OSError) as error:
                 result.problems[i] = ("per-point file", str(error))
     Path(shard.folder).mkdir(parents=True, exist_ok=True)
     write_atomically(path, _pack(result))
     return reading, time.perf_counter() - started - reading
+
+
+def _describe_rows(
+    descriptor: dict[str, Any], rows: list[int], clouds: dict[int, Cloud], result: Result
+) -> None:
+    """Features of some clouds of one dimension; what cannot be described costs that cloud only."""
+    try:
+        table = HFSDescriptor(**descriptor).fit_transform([clouds[i].points for i in rows])
+        for i, row in zip(rows, table, strict=True):
+            result.features[i] = row
+    except (ValueError, MemoryError) as error:
+        if len(rows) == 1:
+            result.problems[rows[0]] = file_problem(error)
+            return
+        for i in rows:
+            _describe_rows(descriptor, [i], clouds, result)
 
 
 def leave_with_parent() -> None:

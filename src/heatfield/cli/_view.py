@@ -45,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
     from ..io import ReadError, read_cloud
     from ..view import view_page
     from ._pages import check_page
+    from ._reading import in_command_words, printable
 
     out = check_page(options.out, options.file)
     check_range(options.c_min, options.c_max)
@@ -54,13 +55,13 @@ def run(options: argparse.Namespace) -> int:
 
     def say(words: str) -> None:
         if not options.quiet:
-            print(words, flush=True)
+            print(printable(words), flush=True)
 
     started = time.perf_counter()
     try:
         cloud = read_cloud(options.file, **reading)
     except ReadError as error:
-        print(f"heatfield view: {error}", file=sys.stderr)
+        print(f"heatfield view: {printable(in_command_words(str(error)))}", file=sys.stderr)
         return 1
     m, n = cloud.points.shape
     say(
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     )
     page = view_page(
         cloud.points,
-        name=Path(options.file).name,
+        name=printable(Path(options.file).name),
         columns=cloud.columns,
         n_scales=options.scales,
         c_min=options.c_min,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from .._base.progress import progress_bar
+from ..io import SUFFIXES
 from ._shards import Settings, Shard, leave_with_parent, load_shard, run_shard
 
 
@@ -21,7 +23,9 @@ def plan(
     if per_point:
         folder = out.with_name(out.stem + "_points")
         base = os.path.commonpath([os.path.dirname(os.path.abspath(f)) for f in files])
-        targets = [str(folder / f"{os.path.relpath(os.path.abspath(f), base)}.{per_point}") for f in files]
+        targets = _point_targets(
+            [os.path.relpath(os.path.abspath(f), base) for f in files], folder, per_point
+        )
     return [
         Shard(
             number,
@@ -32,6 +36,17 @@ def plan(
         )
         for number, first in enumerate(range(0, len(files), size))
     ]
+
+
+def _point_targets(files: list[str], folder: Path, suffix: str) -> list[str]:
+    """``tile.las`` for tile.las or tile.laz.gz; the old suffix stays where two files would have one name."""
+    bare = []
+    for file in files:
+        path = Path(file).with_suffix("") if Path(file).suffix.lower() == ".gz" else Path(file)
+        bare.append(str(path.with_suffix("")) if path.suffix.lower() in SUFFIXES else str(path))
+    count = Counter(name.casefold() for name in bare)  # some file systems do not tell A from a
+    names = [name if count[name.casefold()] == 1 else file for name, file in zip(bare, files, strict=True)]
+    return [str(folder / f"{name}.{suffix}") for name in names]
 
 
 def run_all(shards: list[Shard], workers: int, quiet: bool) -> tuple[float, float, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..io import ReadError
 from ._dataset import Dataset, need_folder, read_files, take_each
-from ._fetch import fetch
+from ._fetch import bare_name, fetch
 from ._folder import read_csv
 
 ALLEN_STRUCTURES = ("CETN2", "HIST1H2BJ", "NUP153", "RAB5A", "SLC25A17", "SMC1A", "SON")
@@ -50,7 +50,7 @@ def load_allen(
         if len(r) == len(head) and r[stage] == "M0" and r[structure] in ALLEN_STRUCTURES
     ]
     files, labels = take_each(
-        [folder / f"{r[cell]}.ply" for r in chosen],
+        [folder / bare_name(f"{r[cell]}.ply") for r in chosen],
         [r[structure] for r in chosen],
         ALLEN_STRUCTURES,
         per_class,

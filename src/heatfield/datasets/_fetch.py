@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from .._base.progress import progress_bar
 
 _PIECE = 2**20
 _SECONDS = 30
+_SCHEMES = ("https",)
 
 
 def fetch(url: str, target: Path, checksum: str | None = None) -> Path:
@@ -25,6 +27,7 @@ def fetch(url: str, target: Path, checksum: str | None = None) -> Path:
     """
     if target.exists():
         return target
+    _require_https(url)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     have = part.stat().st_size if part.exists() else 0
@@ -32,7 +35,7 @@ def fetch(url: str, target: Path, checksum: str | None = None) -> Path:
     if have:
         request.add_header("Range", f"bytes={have}-")
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as reply:
+        with _opener().open(request, timeout=_SECONDS) as reply:
             resumed = reply.status == 206
             total = int(reply.headers.get("Content-Length") or 0) + (have if resumed else 0)
             with open(part, "ab" if resumed else "wb") as file:
@@ -65,11 +68,38 @@ def fetch(url: str, target: Path, checksum: str | None = None) -> Path:
     return target
 
 
+def _require_https(url: str) -> None:
+    """A link that a server sent may name a file of this machine."""
+    if urllib.parse.urlsplit(url).scheme not in _SCHEMES:
+        raise OSError(f"{url!r} is not fetched: only https is")
+
+
+class _HttpsOnly(urllib.request.HTTPRedirectHandler):
+    """Redirections are held to the same rule."""
+
+    def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str) -> Any:
+        _require_https(newurl)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_HttpsOnly)
+
+
+def bare_name(key: str) -> str:
+    """The last part of a name that a server sent, so that it cannot leave the folder; OSError for none."""
+    name = key.replace("\\", "/").rpartition("/")[2]
+    if name in ("", ".", "..") or "\0" in name or ":" in name:
+        raise OSError(f"the server names a file {key!r}, which is no file name")
+    return name
+
+
 def fetch_json(url: str) -> Any:
     """A reply in JSON."""
+    _require_https(url)
     request = urllib.request.Request(url, headers={"User-Agent": f"heatfield/{__version__}"})
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as reply:
+        with _opener().open(request, timeout=_SECONDS) as reply:
             return json.load(reply)
     except (urllib.error.URLError, OSError, ValueError) as error:
         raise OSError(f"cannot read {url} ({getattr(error, 'reason', error)})") from None
@@ -84,4 +114,4 @@ def fetch_zenodo(
     if not wanted:
         raise OSError(f"Zenodo record {record} has no file that ends in {', '.join(names)}")
     for entry in wanted:
-        fetch(entry["links"]["self"], folder / entry["key"], entry.get("checksum"))
+        fetch(entry["links"]["self"], folder / bare_name(entry["key"]), entry.get("checksum"))

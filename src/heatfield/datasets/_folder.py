@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from pathlib import Path
 from typing import Any
 
@@ -51,19 +52,24 @@ def labelled_files(root: str | Path, labels: str | Path | None = None) -> tuple[
     if labels is not None:
         files, names = _listed(folder, Path(labels))
     else:
-        files = sorted(
-            f
-            for d in folder.iterdir()
-            if d.is_dir()
-            for f in d.rglob("*")
-            if f.is_file() and _readable(f) and not _hidden(f.relative_to(folder))
-        )
+        files = sorted(_each_once(folder))
         names = [f.relative_to(folder).parts[0] for f in files]
     if not files:
         raise FileNotFoundError(
             f"{str(root)!r} holds no folders with point files: one folder a class is expected"
         )
     return files, names
+
+
+def _each_once(folder: Path) -> list[Path]:
+    """The files of all classes. A folder may be a link, but no file is taken twice; links come last."""
+    classes = sorted((d for d in folder.iterdir() if d.is_dir()), key=lambda d: (d.is_symlink(), d))
+    found: dict[str, Path] = {}
+    for d in classes:
+        for f in sorted(d.rglob("*"), key=lambda f: (f.is_symlink(), f)):
+            if f.is_file() and _readable(f) and not _hidden(f.relative_to(folder)):
+                found.setdefault(os.path.realpath(f), f)
+    return list(found.values())
 
 
 def _hidden(inside: Path) -> bool:

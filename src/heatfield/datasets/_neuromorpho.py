@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ._dataset import Dataset, need_folder, read_files
-from ._fetch import fetch, fetch_json
+from ._fetch import bare_name, fetch, fetch_json
 
 NEUROMORPHO_CLASSES = (
     "basket", "bipolar", "ganglion", "granule", "medium spiny", "mitral", "Purkinje", "pyramidal", "stellate",
@@ -58,7 +58,7 @@ def _download(name: str, folder: Path, most: int | None, site: str = _SITE) -> N
         for neuron in reply.get("_embedded", {}).get("neuronResources", []):
             if most is not None and done >= most:
                 return
-            file = quote(neuron["neuron_name"]) + ".CNG.swc"
+            file = bare_name(quote(neuron["neuron_name"]) + ".CNG.swc")
             fetch(f"{site}/dableFiles/{quote(neuron['archive'].lower())}/CNG%20version/{file}", folder / file)
             done += 1
         page += 1

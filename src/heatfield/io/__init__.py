@@ -5,7 +5,8 @@ from .._base.optional import need
 from ._cloud import Cloud
 from ._detect import FORMATS, SUFFIXES
 from ._error import ReadError
-from ._read import read_cloud, read_points
+from ._las_records import Record, length_unit
+from ._read import read_cloud, read_clouds, read_points
 from ._write import WRITABLE, write_points
 
 __all__ = [
@@ -14,8 +15,11 @@ __all__ = [
     "WRITABLE",
     "Cloud",
     "ReadError",
+    "Record",
+    "length_unit",
     "need",
     "read_cloud",
+    "read_clouds",
     "read_points",
     "write_atomically",
     "write_points",

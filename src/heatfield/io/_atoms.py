@@ -9,6 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ._cloud import Cloud
+from ._source import Source
+
+_BYTES = 150  # that an atom takes while it is gathered
+# Residues that are a calcium ion, as the PDB, CHARMM and others name them.
+CALCIUM = frozenset({"CA", "CAL", "CA2", "CA2+", "CA+2"})
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,10 @@ class Atoms:
     """Columns that grow atom by atom."""
 
     choice: AtomChoice
+    source: Source
+    seen: int = 0  # atoms in the file, wanted or not
+    chains: dict[str, None] = field(default_factory=dict)  # that were met, in order
+    models_seen: int = 1
     xyz: array[float] = field(default_factory=lambda: array("d"))
     numbers: array[float] = field(default_factory=lambda: array("d"))  # occupancy, B factor
     words: dict[str, list[str]] = field(
@@ -63,6 +72,8 @@ class Atoms:
                     self._put(row, (atom, residue, chain, number, altloc), (x, y, z), (occupancy, b_factor))
                 return
             self._places[key] = len(self.models)
+        if len(self.models) % 4096 == 0:
+            self.source.check_allowance(_BYTES * len(self.models), "the table of atoms", "data")
         self.models.append(model)
         self.xyz.extend((x, y, z))
         self.numbers.extend((occupancy, b_factor))
@@ -78,9 +89,29 @@ class Atoms:
             column[row] = self._same.setdefault(word, word)
 
     def cloud(self, kind: str) -> Cloud:
-        """Points and columns."""
+        """Points and columns; an error where the file has atoms, but none that was asked for."""
+        if not self.models and self.seen:
+            raise self.source.error(self._why_empty())
+        widest = sum(max(map(len, words), default=1) for words in self.words.values())
+        self.source.check_allowance(4 * widest * len(self.models), "the names of atoms", "data")
         numbers = np.array(self.numbers, dtype=np.float64).reshape(-1, 2)
         columns = {name: np.array(words, dtype=str) for name, words in self.words.items()}
         columns |= {"occupancy": numbers[:, 0].copy(), "b_factor": numbers[:, 1].copy()}
         columns["model"] = np.array(self.models, dtype=np.int64)
         return Cloud(np.array(self.xyz, dtype=np.float64).reshape(-1, 3), columns, kind)
+
+    def _why_empty(self) -> str:
+        choice = self.choice
+        counted = f"has {self.seen} atoms"
+        if choice.model is not None and choice.model > self.models_seen:
+            return f"{counted} in {self.models_seen} models, so there is no model {choice.model}"
+        if choice.chain is not None and choice.chain not in self.chains:
+            names = ", ".join(repr(c) for c in list(self.chains)[:8])
+            return f"{counted}, but none of chain {choice.chain!r}; its chains are {names}"
+        wanted = choice.names()
+        if wanted is None:
+            return f"{counted}, but none that chain, model and altloc choose"
+        names = " or ".join(sorted(wanted)[:8])
+        return (
+            f"{counted}, but none named {names} (DNA, RNA, a ligand, water?); pass atoms='all' for every atom"
+        )

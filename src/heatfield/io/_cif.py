@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ._atoms import AtomChoice, Atoms
+from ._atoms import CALCIUM, AtomChoice, Atoms
 from ._cloud import Cloud
 from ._source import Source
 from ._text import line_blocks, shown
@@ -15,43 +15,82 @@ _PREFIX = "_atom_site."
 def read_cif(source: Source, choice: AtomChoice) -> Cloud:
     """The chosen atoms in the order of the file; chain and residue as the authors number them."""
     wanted = choice.names()
-    atoms = Atoms(choice)
+    atoms = Atoms(choice, source)
     tags: list[str] = []
     models: dict[str, int] = {}
     place = ""
+    at: _Columns | None = None
     for place, row in _rows(source, tags):
-        cell = dict(zip(tags, row, strict=True))
-        model = models.setdefault(cell.get("pdbx_PDB_model_num", "1"), len(models) + 1)
+        row.append("")  # what a column that is not there holds
+        if at is None:
+            at = _Columns(source, tags, place)
+        model_name = row[at.model] or "1"
+        model = models.setdefault(model_name, len(models) + 1)
+        atoms.seen += 1
+        atoms.models_seen = len(models)
         if choice.model is not None and model != choice.model:
             continue
-        name = cell.get("label_atom_id") or cell.get("auth_atom_id", "")
+        name = row[at.atom] or row[at.author_atom]
+        chain = _known(row[at.chain] or row[at.label_chain])
+        if chain not in atoms.chains and len(atoms.chains) < 256:
+            atoms.chains[chain] = None
+        residue = row[at.residue] or row[at.label_residue]
         if wanted is not None:
             if name not in wanted:
                 continue
-            if name == "CA" and cell.get("type_symbol", "C").upper() == "CA":
-                continue  # calcium
-        chain = _known(cell.get("auth_asym_id") or cell.get("label_asym_id", ""))
+            if name == "CA":
+                element = _known(row[at.element]).upper()
+                if element == "CA" or (not element and residue.upper() in CALCIUM):
+                    continue  # calcium
         if choice.chain is not None and chain != choice.chain:
             continue
         try:
-            x, y, z = (float(cell["Cartn_" + axis]) for axis in "xyz")
-            occupancy = float(_known(cell.get("occupancy", "")) or 1.0)
-            b_factor = float(_known(cell.get("B_iso_or_equiv", "")) or 0.0)
-        except KeyError:
-            raise source.error("the atoms have no Cartn_x, Cartn_y, Cartn_z", place) from None
+            x, y, z = _number(row[at.x]), _number(row[at.y]), _number(row[at.z])
+            occupancy = _number(_known(row[at.occupancy]) or "1")
+            b_factor = _number(_known(row[at.b_factor]) or "0")
         except ValueError:
-            values = " ".join(cell.get("Cartn_" + axis, "") for axis in "xyz")
+            values = " ".join((row[at.x], row[at.y], row[at.z]))
             raise source.error(f"no coordinates in {shown(values)}", place) from None
-        residue = cell.get("auth_comp_id") or cell.get("label_comp_id", "")
-        number = _known(cell.get("auth_seq_id") or cell.get("label_seq_id", ""))
-        number += _known(cell.get("pdbx_PDB_ins_code", ""))
+        number = _known(row[at.number] or row[at.label_number]) + _known(row[at.insertion])
         atoms.add(
-            model, name, residue, chain, number, _known(cell.get("label_alt_id", "")),
-            x, y, z, occupancy, b_factor,
+            model, name, residue, chain, number, _known(row[at.altloc]), x, y, z, occupancy, b_factor,
         )  # fmt: skip
     if not place:
         raise source.error("holds no atoms (no loop of _atom_site)")
     return atoms.cloud("cif")
+
+
+class _Columns:
+    """Where each item stands in a row; the last place is that of columns which are not there."""
+
+    def __init__(self, source: Source, tags: list[str], place: str) -> None:
+        where = {tag: i for i, tag in enumerate(tags)}
+        if not all("Cartn_" + axis in where for axis in "xyz"):
+            raise source.error("the atoms have no Cartn_x, Cartn_y, Cartn_z", place)
+        self.x, self.y, self.z = (where["Cartn_" + axis] for axis in "xyz")
+        absent = len(tags)
+        self.atom, self.author_atom = where.get("label_atom_id", absent), where.get("auth_atom_id", absent)
+        self.chain, self.label_chain = where.get("auth_asym_id", absent), where.get("label_asym_id", absent)
+        self.residue, self.label_residue = (
+            where.get("auth_comp_id", absent),
+            where.get("label_comp_id", absent),
+        )
+        self.number, self.label_number = where.get("auth_seq_id", absent), where.get("label_seq_id", absent)
+        self.element, self.altloc = where.get("type_symbol", absent), where.get("label_alt_id", absent)
+        self.model = where.get("pdbx_PDB_model_num", absent)
+        self.insertion = where.get("pdbx_PDB_ins_code", absent)
+        self.occupancy = where.get("occupancy", absent)
+        self.b_factor = where.get("B_iso_or_equiv", absent)
+
+
+def _number(value: str) -> float:
+    """A CIF number, with its standard uncertainty ("1.23(4)") left out."""
+    if "_" in value:  # float("1_0") is 10
+        raise ValueError
+    if "(" not in value:
+        return float(value)
+    bare, bracket, rest = value.partition("(")
+    return float(bare if bracket and rest[:-1].isdigit() and rest.endswith(")") else value)
 
 
 def _known(value: str) -> str:

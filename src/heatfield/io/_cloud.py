@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.check import find_coordinates
 from .._base.drawing import dots
 from .._base.summary import Summarised, Summary, extent, plural, shortened, shown
 from ._source import Source
@@ -70,18 +71,6 @@ def coordinate_names(n: int) -> list[str]:
     return list("xyz"[:n]) if n <= 3 else [f"x{i}" for i in range(n)]
 
 
-def find_coordinates(names: Sequence[str]) -> list[int]:
-    """Where x, y, z (in any case) or x0, x1, ... stand among the names; empty if they do not."""
-    lower = [name.strip().lower() for name in names]
-    plain = [lower.index(c) for c in "xyz" if c in lower]
-    if len(plain) == 3 or (len(plain) >= 1 and "x" in lower and ("y" in lower or "z" not in lower)):
-        return plain
-    numbered: list[int] = []
-    while f"x{len(numbered)}" in lower:
-        numbered.append(lower.index(f"x{len(numbered)}"))
-    return numbered
-
-
 def from_columns(source: Source, table: Mapping[str, NDArray[Any]], kind: str, place: str = "") -> Cloud:
     """A cloud from named columns, of which some are the coordinates."""
     names = list(table)
@@ -93,6 +82,7 @@ def from_columns(source: Source, table: Mapping[str, NDArray[Any]], kind: str, p
     for name in chosen:
         if table[name].dtype.kind not in "fiub":
             raise source.error(f"column {name!r} holds no numbers ({table[name].dtype})", place)
+    source.check_allowance(8 * len(table[chosen[0]]) * len(chosen), "the table of coordinates", place)
     points = np.empty((len(table[chosen[0]]), len(chosen)))
     for axis, name in enumerate(chosen):
         points[:, axis] = table[name]
@@ -100,18 +90,23 @@ def from_columns(source: Source, table: Mapping[str, NDArray[Any]], kind: str, p
 
 
 def require_finite(source: Source, cloud: Cloud, invalid: str) -> Cloud:
-    """Refuse coordinates that are NaN or infinite, or drop those points."""
+    """Refuse coordinates that are NaN or infinite, or drop those points and the faces that touch them."""
     good = np.asarray(np.isfinite(cloud.points).all(axis=1))
     if good.all():
         return cloud
-    if invalid == "drop" and cloud.faces is None and cloud.parents is None:
-        return cloud.take(np.flatnonzero(good))
+    if invalid == "drop" and cloud.parents is None:
+        part = cloud.take(np.flatnonzero(good))
+        if cloud.faces is None:
+            return part
+        new = np.cumsum(good) - 1
+        faces = new[cloud.faces[good[cloud.faces].all(axis=1)]]
+        return replace(part, faces=faces if len(faces) else None)
     row = int(np.argmin(good))
-    values = ", ".join(f"{v:g}" for v in cloud.points[row])
+    values = ", ".join(f"{v:g}" for v in cloud.points[row, :8]) + (
+        ", ..." if cloud.points.shape[1] > 8 else ""
+    )
+    way_out = "; pass invalid='drop' to leave them out" if cloud.parents is None else ""
     raise source.error(
-        f"has coordinates ({values}); {int((~good).sum())} of {len(good)} points are not finite"
-        + (
-            "; pass invalid='drop' to leave them out" if cloud.faces is None and cloud.parents is None else ""
-        ),
+        f"has coordinates ({values}); {int((~good).sum())} of {len(good)} points are not finite{way_out}",
         f"point {row}",
     )

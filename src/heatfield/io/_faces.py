@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,18 +12,71 @@ from ._source import Source
 from ._text import content_lines, shown
 
 Faces = NDArray[np.int64]
+Integers = NDArray[np.int64]
+_AT_ONCE = 2**18  # triangles that are made in one step
 
 
-def fan(polygons: list[list[int]]) -> Faces:
-    """Triangles (a0, ai, ai+1) of each polygon; those with fewer than three corners have none."""
-    triangles = [(p[0], p[i], p[i + 1]) for p in polygons for i in range(1, len(p) - 1)]
-    return np.array(triangles, dtype=np.int64).reshape(-1, 3)
+class Polygons:
+    """Polygons as they come, kept as plain integers: corners, and the number of corners of each."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._lengths: list[Integers] = []
+        self._corners: list[Integers] = []
+        self._new_lengths = array("q")
+        self._new_corners = array("q")
+
+    def add(self, corners: Sequence[int]) -> None:
+        """One polygon; OverflowError where a corner is no 64-bit integer."""
+        self._new_lengths.append(len(corners))
+        self._new_corners.extend(corners)
+
+    def add_rows(self, rows: NDArray[np.integer]) -> None:
+        """Polygons with equally many corners each."""
+        self._flush()
+        self._lengths.append(np.full(len(rows), rows.shape[1], np.int64))
+        self._corners.append(rows.astype(np.int64).ravel())
+
+    def add_flat(self, lengths: Integers, corners: Integers) -> None:
+        """Polygons one after the other."""
+        self._flush()
+        self._lengths.append(lengths)
+        self._corners.append(corners)
+
+    def _flush(self) -> None:
+        if self._new_lengths:
+            self._lengths.append(np.array(self._new_lengths, dtype=np.int64))
+            self._corners.append(np.array(self._new_corners, dtype=np.int64))
+            self._new_lengths, self._new_corners = array("q"), array("q")
+
+    def triangles(self, m: int) -> Faces:
+        """Triangles (a0, ai, ai+1) of each polygon; every corner must be one of the m vertices."""
+        self._flush()
+        nothing = [np.empty(0, np.int64)]
+        lengths, corners = np.concatenate(self._lengths or nothing), np.concatenate(self._corners or nothing)
+        self._lengths, self._corners = [], []
+        per_polygon = np.maximum(lengths - 2, 0)
+        total = int(per_polygon.sum())
+        self.source.check_allowance(24 * total, f"a mesh of {total} triangles", "faces")
+        if (lengths == 3).all():
+            faces = corners.reshape(-1, 3)
+        else:
+            faces = np.empty((total, 3), np.int64)
+            starts, ends = np.cumsum(lengths) - lengths, np.cumsum(per_polygon)
+            for first in range(0, total, _AT_ONCE):
+                rows = np.arange(first, min(first + _AT_ONCE, total))
+                polygon = np.searchsorted(ends, rows, side="right")
+                start = starts[polygon]
+                second = start + 1 + rows - (ends[polygon] - per_polygon[polygon])
+                for corner, at in enumerate((start, second, second + 1)):
+                    faces[first : first + len(rows), corner] = corners[at]
+        return check_faces(self.source, faces, m)
 
 
 def check_faces(source: Source, faces: Faces, m: int) -> Faces:
     """Every corner must be one of the m vertices."""
-    bad = (faces < 0) | (faces >= m)
-    if bad.any():
+    if len(faces) and (faces.min() < 0 or faces.max() >= m):
+        bad = (faces < 0) | (faces >= m)
         row, corner = np.argwhere(bad)[0]
         raise source.error(
             f"a corner is vertex {faces[row, corner]}, but there are {m} vertices", f"triangle {row}"
@@ -28,64 +84,77 @@ def check_faces(source: Source, faces: Faces, m: int) -> Faces:
     return faces
 
 
-def ascii_faces(source: Source, start: int, skip: int, count: int, m: int) -> Faces:
-    """``count`` lines "k i1 .. ik [more]" after byte ``start`` and ``skip`` lines."""
-    source.check_count(count, 2, start - 1, "faces", f"byte {start}")
-    pieces: list[Faces] = []
+def ascii_lists(
+    source: Source, *, start: int, skip: int, count: int, is_list: Sequence[bool], wanted: int, bare: bool
+) -> Polygons:
+    """``count`` lines of properties, some of them lists "k i1 .. ik", after ``start`` and ``skip`` lines.
+
+    Kept is the list that is property number ``wanted``. With ``bare`` more may follow on a line.
+    """
+    polygons = Polygons(source)
     done = 0
-    for numbers, lines in content_lines(source, (b"#",), start):
-        polygons = []
-        for number, line in zip(numbers, lines, strict=True):
-            if skip:
-                skip -= 1
-                continue
-            if done == count:
-                break
-            words = line.split()
-            try:
-                k = int(words[0])
-                corners = [int(w) for w in words[1 : k + 1]]
-                if k < 0 or len(corners) != k or max(map(abs, corners), default=0) > 2**62:
-                    raise ValueError
-            except ValueError:
-                raise source.error(f"{shown(line)} is not a face", f"line {number}") from None
-            polygons.append(corners)
-            done += 1
-        pieces.append(fan(polygons))
+    for numbers, lines in content_lines(source, (b"#",) if bare else (), start):
+        if skip >= len(lines):
+            skip -= len(lines)
+            continue
+        first, last = skip, min(len(lines), skip + count - done)
+        skip = 0
+        part = lines[first:last]
+        rows = _alike(part, is_list, wanted, bare)
+        if rows is not None:
+            polygons.add_rows(rows)
+        else:
+            for number, line in zip(numbers[first:last], part, strict=True):
+                try:
+                    polygons.add(_corners(line.split(), is_list, wanted, bare))
+                except (ValueError, IndexError, OverflowError):
+                    raise source.error(f"{shown(line)} is not a face", f"line {number}") from None
+        done += len(part)
         if done == count:
             break
     if done < count:
         raise source.error(f"ends after {done} of {count} faces", "the end")
-    return check_faces(source, np.concatenate(pieces) if pieces else fan([]), m)
+    return polygons
 
 
-def binary_faces(source: Source, start: int, count: int, length: str, item: str, m: int) -> Faces:
-    """``count`` lists, each a length and that many corners."""
-    if "f" in length or "f" in item:
-        raise source.error("corners of faces must be integers", f"byte {start}")
-    size, width = np.dtype(length).itemsize, np.dtype(item).itemsize
-    if count == 0:
-        return fan([])
-    k = int(np.frombuffer(source.data, length, 1, start)[0])
-    if k >= 0 and start + count * (size + k * width) <= len(
-        source.data
-    ):  # all alike: one look at all of them
-        rows = np.frombuffer(source.data, np.dtype([("k", length), ("corners", item, (k,))]), count, start)
-        if (rows["k"] == k).all():
-            corners = rows["corners"].astype(np.int64)
-            parts = [
-                np.stack([corners[:, 0], corners[:, i], corners[:, i + 1]], axis=1) for i in range(1, k - 1)
-            ]
-            return check_faces(source, np.concatenate(parts) if parts else fan([]), m)
-    position = start
-    polygons = []
-    for i in range(count):
-        if position + size > len(source.data):
-            raise source.error(f"ends after {i} of {count} faces", f"byte {position}")
-        k = int(np.frombuffer(source.data, length, 1, position)[0])
-        position += size
-        if k < 0 or position + k * width > len(source.data):
-            raise source.error(f"a face claims {k} corners, beyond the end of the file", f"byte {position}")
-        polygons.append(np.frombuffer(source.data, item, k, position).tolist())
-        position += k * width
-    return check_faces(source, fan(polygons), m)
+def _alike(lines: list[str], is_list: Sequence[bool], wanted: int, bare: bool) -> NDArray[np.int64] | None:
+    """One look at lines with the same numbers of corners; None where they differ or something is wrong."""
+    if not lines or not lines[0].split():
+        return None
+    try:
+        values = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    if len(values) != len(lines):
+        return None
+    column, corners = 0, values[:, :0]
+    for number, a_list in enumerate(is_list):
+        k = 0
+        if a_list:
+            if column >= values.shape[1] or not (values[:, column] == values[0, column]).all():
+                return None
+            k = int(values[0, column]) if 0 <= values[0, column] <= values.shape[1] else values.shape[1]
+            if number == wanted:
+                corners = values[:, column + 1 : column + 1 + k]
+        column += 1 + k
+    if column > values.shape[1] or (column < values.shape[1] and not bare):
+        return None
+    if len(corners) and corners.size and not (np.abs(corners) < 2**53).all():
+        return None
+    return corners.astype(np.int64) if (corners == np.rint(corners)).all() else None
+
+
+def _corners(words: list[str], is_list: Sequence[bool], wanted: int, bare: bool) -> list[int]:
+    at, corners = 0, []
+    for number, a_list in enumerate(is_list):
+        k = 0
+        if a_list:
+            k = int(words[at])
+            if k < 0 or at + 1 + k > len(words):
+                raise ValueError
+            if number == wanted:
+                corners = [int(w) for w in words[at + 1 : at + 1 + k]]
+        at += 1 + k
+    if at > len(words) or (at < len(words) and not bare):
+        raise ValueError
+    return corners

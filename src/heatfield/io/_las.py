@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from .._base.optional import need
 from ._cloud import Cloud
-from ._laz_check import check_compression
+from ._las_records import kept_records
+from ._laz_check import check_compression, with_chunk_table
 from ._source import Source
 
-_AT_ONCE = 500_000
+_AT_ONCE = 100_000
+_POINT = 24  # bytes of a point in double precision
 _COUNT_14 = 247  # where version 1.4 keeps its 64-bit count
 _WIDTH = (20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67)  # bytes of a record by point format
 
@@ -23,15 +25,19 @@ def read_las(source: Source) -> Cloud:
     """Coordinates as laspy scales them, to the last digit, and all other dimensions as columns."""
     count, width, start, packed = _check_header(source)
     laspy = need("laspy", "LAS and LAZ files")
+    records = kept_records(source)
     if packed:
         need("lazrs", "LAZ files")
-        source.check_allowance(count * width, f"a file of {count} points", "header")
+        source.check_allowance(count * (width + _POINT), f"a file of {count} points", "header")
+        source = with_chunk_table(source, count, start)
         check_compression(source, count, width, start)
     try:
         # One thread: the parallel decoder allocates what a damaged chunk table claims.
         backend = laspy.LazBackend.Lazrs if packed else None
         with laspy.open(io.BytesIO(source.data), laz_backend=backend, read_evlrs=False) as reader:
             scales, offsets = np.array(reader.header.scales), np.array(reader.header.offsets)
+            encoding = reader.header.global_encoding.value
+            extra = {d.name: d.description for d in reader.header.point_format.extra_dimensions}
             names = [n for n in reader.header.point_format.dimension_names if n not in ("X", "Y", "Z")]
             points = np.empty((count, 3))
             columns: dict[str, NDArray[Any]] = {}
@@ -52,7 +58,10 @@ def read_las(source: Source) -> Cloud:
     except BaseException as error:  # lazrs reports some damage as a Rust panic, which is no Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
-        raise source.error(f"damaged: {_first_line(error)}", f"after byte {start}") from None
+        what = _first_line(error)
+        if "nsupported" in what or "not supported" in what:
+            raise source.error(f"is written in a way that is newer than this reader ({what})") from None
+        raise source.error(f"damaged: {what}", f"after byte {start}") from None
     if done != count:
         raise source.error(f"holds {done} points where its header claims {count}", f"after byte {start}")
     if done == 0:
@@ -65,7 +74,15 @@ def read_las(source: Source) -> Cloud:
             else {f"{name}_{i}": values[:, i] for i in range(values.shape[1])}
         )
         flat.update(parts)
-    return Cloud(points, flat, "las", notes={"scales": scales, "offsets": offsets})
+    notes = {
+        "scales": scales,
+        "offsets": offsets,
+        "point_format": source.data[104] & 0x3F,
+        "global_encoding": int(encoding),
+        "vlrs": records,
+        "descriptions": {name: text for name, text in extra.items() if text},
+    }
+    return Cloud(points, flat, "las", notes=notes)
 
 
 def _first_line(error: BaseException) -> str:
@@ -80,7 +97,8 @@ def _check_header(source: Source) -> tuple[int, int, int, bool]:
         raise source.error("ends inside the header, which takes 227 bytes or more", f"byte {len(data)}")
     minor = data[25]
     if data[24] != 1 or minor > 4:
-        raise source.error(f"has LAS version {data[24]}.{minor}; 1.0 to 1.4 can be read", "byte 24")
+        newer = ", newer than this reader" if (data[24], minor) > (1, 4) and data[24] < 10 else ""
+        raise source.error(f"has LAS version {data[24]}.{minor}{newer}; 1.0 to 1.4 can be read", "byte 24")
     head, start, vlrs, kind, width, count = struct.unpack_from("<HIIBHI", data, 94)
     if minor == 4:
         if head < 375 or len(data) < 375:

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.optional import need
+from ._las_records import PROJECTION, is_wkt
 
+_KEPT_BITS = 0b1001  # the meaning of GPS times, and return numbers that were made up
 _STEPS = 2**31 - 2  # coordinates are stored as 32-bit counts of a step
 
 
@@ -21,29 +23,34 @@ def las_bytes(
     columns: dict[str, NDArray[Any]],
     compress: bool = False,
     notes: dict[str, Any] | None = None,
+    descriptions: dict[str, str] | None = None,
 ) -> bytes:
-    """LAS 1.4, point format 6, or 7 where there are colours.
+    """LAS 1.4; point format 6, or 7 where there are colours, or that of the file the points came from.
 
     ``notes`` of a cloud that was read from LAS give scale and offset back, so that its
-    coordinates stay the same to the last digit. Otherwise the step is the coarsest power
-    of ten that holds every coordinate, or the finest that the extent allows.
+    coordinates stay the same to the last digit, and the coordinate reference system. Otherwise the step
+    is the coarsest power of ten that holds every coordinate, or the finest that the extent allows.
+    ``descriptions`` go with extra dimensions, which have room for 32 bytes.
     """
     laspy = need("laspy", "LAS and LAZ files")
     if compress:
         need("lazrs", "LAZ files")
     if points.shape[1] != 3:
         raise ValueError(f"LAS holds points in 3 dimensions, got {points.shape[1]}")
-    scales, offsets = (
-        _grid(points) if notes is None or "scales" not in notes else (notes["scales"], notes["offsets"])
-    )
-    header = laspy.LasHeader(version="1.4", point_format=7 if "red" in columns else 6)
+    notes = notes or {}
+    scales, offsets = (notes["scales"], notes["offsets"]) if "scales" in notes else _grid(points)
+    header = _header(laspy, columns, notes.get("point_format"))
     header.scales, header.offsets = scales, offsets
+    records = notes.get("vlrs", [])
+    for record in records:
+        header.vlrs.append(laspy.VLR(record.user, record.number, record.description, record.data))
+    header.global_encoding.value = int(notes.get("global_encoding", 0)) & _KEPT_BITS
+    bare = all(record.user != PROJECTION for record in records)
+    header.global_encoding.wkt = is_wkt(records) or (bare and header.point_format.id >= 6)
     known = set(header.point_format.dimension_names) - {"X", "Y", "Z"}
-    fitting = {
-        n for n in columns if n in known and _fits(header.point_format.dimension_by_name(n), columns[n])
-    }
+    texts = {**notes.get("descriptions", {}), **(descriptions or {})}
     for name, column in columns.items():
-        if name in fitting:
+        if name in known and _fits(header.point_format.dimension_by_name(name), column):
             continue
         if name in known or name.lower() in ("x", "y", "z"):
             raise ValueError(
@@ -54,7 +61,8 @@ def las_bytes(
                 f"LAS cannot hold column {name!r} of {column.dtype}: numbers, and a name of at most 31 bytes"
             )
         kind = {"b1": "u1", "f2": "f4"}.get(column.dtype.str[1:], column.dtype.str[1:])
-        header.add_extra_dim(laspy.ExtraBytesParams(name=name, type=kind))
+        text = texts.get(name, "").encode("ascii", "replace")[:32].decode()
+        header.add_extra_dim(laspy.ExtraBytesParams(name=name, type=kind, description=text))
     las = laspy.LasData(header)
     counts = np.rint((points - offsets) / scales)
     if len(counts) and np.abs(counts).max() > _STEPS:
@@ -68,6 +76,26 @@ def las_bytes(
     las.header.creation_date = None  # the same points give the same bytes on any day
     las.write(buffer, do_compress=compress)
     return buffer.getvalue()
+
+
+def _header(laspy: Any, columns: dict[str, NDArray[Any]], source: int | None) -> Any:
+    """The header of the source's point format where that has a place for the columns, else of format 6 or 7.
+
+    Formats below 6 keep a coordinate system in GeoTIFF keys, which those from 6 on may not have.
+    """
+    coloured = "red" in columns
+    formats = [7 if coloured else 6]
+    if source is not None:
+        plain = {4: 1, 5: 3, 9: 6, 10: 8}.get(source, source)  # without waveforms
+        plain = {0: 2, 1: 3, 6: 7}.get(plain, plain) if coloured else plain
+        plain = {0: 1, 2: 3}.get(plain, plain) if "gps_time" in columns else plain
+        formats.insert(0, {6: 8, 7: 8}.get(plain, plain) if "nir" in columns else plain)
+    for number in formats:
+        header = laspy.LasHeader(version="1.4", point_format=number)
+        known = {d.name: d for d in header.point_format.dimensions}
+        if all(_fits(known[name], column) for name, column in columns.items() if name in known):
+            break
+    return header
 
 
 def _fits(dimension: Any, column: NDArray[Any]) -> bool:

@@ -32,12 +32,14 @@ class Numbers:
 def read_numbers(source: Source, comments: tuple[bytes, ...]) -> Numbers:
     """Numbers between blanks. At least one line is needed."""
     pieces: list[NDArray[np.float64]] = []
-    width = 0
+    width = total = 0
     for numbers, lines in content_lines(source, comments):
         if not lines:
             continue
         width = width or len(lines[0].split(None, MOST_COLUMNS))
         pieces.append(parse_rows(source, numbers, lines, width))
+        total += pieces[-1].nbytes
+        source.check_allowance(total, "the table of numbers", "data")
         lines.clear()
     if not pieces:
         raise source.error("holds no points: no line of numbers was found")
@@ -47,6 +49,7 @@ def read_numbers(source: Source, comments: tuple[bytes, ...]) -> Numbers:
 def read_rows(source: Source, start: int, skip: int, count: int, width: int) -> NDArray[np.float64]:
     """``count`` lines of ``width`` numbers after byte ``start`` and ``skip`` lines."""
     source.check_count(count, 2 * width, start - 1, "lines", f"byte {start}")  # the last line may end bare
+    source.check_allowance(8 * count * width, "the table of numbers", f"byte {start}")
     values = np.empty((count, width))
     done = 0
     for numbers, lines in content_lines(source, (), start):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._cloud import MOST_COLUMNS, Cloud, coordinate_names, from_columns
+from ._error import ReadError
 from ._lzf import unpack_lzf
 from ._numbers import read_rows
 from ._source import Source
@@ -65,7 +67,8 @@ def _header(source: Source) -> tuple[dict[str, list[str]], str, int]:
     while position < min(len(source.data), _LONGEST_HEADER):
         number += 1
         end = source.data.find(b"\n", position, _LONGEST_HEADER)
-        end = len(source.data) if end < 0 else end
+        if end < 0:
+            break
         line = source.data[position:end].decode("latin-1").split("#")[0].split()
         position = end + 1
         if not line:
@@ -84,14 +87,18 @@ def _header(source: Source) -> tuple[dict[str, list[str]], str, int]:
 def _fields(source: Source, words: dict[str, list[str]]) -> tuple[list[str], list[str], list[int]]:
     names = words.get("FIELDS") or words.get("COLUMNS") or []
     try:
-        sizes = [int(w) for w in words.get("SIZE", [])]
-        counts = [int(w) for w in words.get("COUNT", ["1"] * len(names))]
+        sizes = [source.count(w, "bytes of a field", "SIZE") for w in words.get("SIZE", [])]
+        counts = [
+            source.count(w, "numbers in a field", "COUNT") for w in words.get("COUNT", ["1"] * len(names))
+        ]
         kinds = [_KINDS[t.upper()] + str(s) for t, s in zip(words.get("TYPE", []), sizes, strict=True)]
         for kind in kinds:
             if kind not in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"):
                 raise ValueError(kind)
         if not names or not len(names) == len(kinds) == len(counts) or min(counts) < 0:
             raise ValueError
+    except ReadError:
+        raise
     except (KeyError, ValueError):
         raise source.error("FIELDS, SIZE, TYPE and COUNT do not fit together", "header") from None
     if sum(counts) > MOST_COLUMNS:
@@ -103,18 +110,12 @@ def _fields(source: Source, words: dict[str, list[str]]) -> tuple[list[str], lis
 
 
 def _points(source: Source, words: dict[str, list[str]]) -> int:
-    try:
-        if words.get("POINTS"):
-            m = int(words["POINTS"][0])
-        else:
-            m = int(words["WIDTH"][0]) * int(words.get("HEIGHT", ["1"])[0])
-        if m < 0:
-            raise ValueError
-        return m
-    except (KeyError, IndexError, ValueError):
-        raise source.error(
-            "POINTS (or WIDTH and HEIGHT) must be an integer of at least 0", "header"
-        ) from None
+    sides = []
+    for key in ("POINTS",) if words.get("POINTS") else ("WIDTH", "HEIGHT"):
+        if not words.get(key) and key != "HEIGHT":
+            raise source.error("the number of points is missing (POINTS, or WIDTH and HEIGHT)", "header")
+        sides.append(source.count((words.get(key) or ["1"])[0], "points", key))
+    return math.prod(sides)
 
 
 def _unpack(source: Source, start: int, expected: int) -> NDArray[np.uint8]:

@@ -1,18 +1,26 @@
-"""PDB: atoms in fixed columns."""
+"""PDB: atoms in fixed columns, as the archive, CHARMM and simulation programs write them."""
 
 from __future__ import annotations
 
-from ._atoms import AtomChoice, Atoms
+import re
+
+from ._atoms import CALCIUM, AtomChoice, Atoms
 from ._cloud import Cloud
 from ._source import Source
 from ._text import line_blocks, shown
 
+_LONG_SERIAL = re.compile(r"(?:ATOM|HETATM) *(\d{6,})")
+_DOTS = (34, 42, 50)  # the decimal points of x, y, z
+
 
 def read_pdb(source: Source, choice: AtomChoice) -> Cloud:
-    """The chosen atoms in the order of the file, modified residues (HETATM) included."""
+    """The chosen atoms in the order of the file, modified residues (HETATM) included.
+
+    Models are divided by MODEL, or where there is none by END.
+    """
     wanted = choice.names()
-    atoms = Atoms(choice)
-    model, lines_seen, named = 1, 0, False
+    atoms = Atoms(choice, source)
+    model, named, ended = 1, False, False
     for first, lines in line_blocks(source):
         for i, raw in enumerate(lines):
             record = raw[:6]
@@ -20,35 +28,79 @@ def read_pdb(source: Source, choice: AtomChoice) -> Cloud:
                 model += named  # the first MODEL line starts model 1
                 named = True
                 continue
-            if record not in (b"ATOM  ", b"HETATM"):
+            if record[:3] == b"END" and record.rstrip() in (b"END", b"ENDMDL"):
+                ended = atoms.seen > 0
                 continue
-            lines_seen += 1
+            if record[:4] != b"ATOM" and record != b"HETATM":
+                continue
+            if record[4:6] != b"  " and not (record == b"HETATM" or re.match(rb"ATOM[ \d]\d", record)):
+                continue
+            if ended and not named:
+                model += 1
+            ended = False
+            atoms.seen += 1
+            atoms.models_seen = model
             if choice.model is not None and model != choice.model:
                 continue
             line = raw.decode("latin-1")
-            field = line[12:16]
-            name = field.strip()
-            if wanted is not None:
-                if name not in wanted:
-                    continue
-                # "CA" in the first two columns is calcium; the carbon is written " CA ".
-                if name == "CA" and field[:2] == "CA" and line[76:78].strip() not in ("C",):
-                    continue
+            if record[5:6] != b" " or raw[11:12].isdigit():
+                line = _in_columns(line)
+            name = line[12:16].strip()
             chain = line[21:22].strip()
+            if chain not in atoms.chains and len(atoms.chains) < 256:
+                atoms.chains[chain] = None
+            if wanted is not None and (name not in wanted or (name == "CA" and _is_calcium(line))):
+                continue
             if choice.chain is not None and chain != choice.chain:
                 continue
             if len(line) < 54:
                 raise source.error("the line ends before its coordinates", f"line {first + i}")
             try:
+                if "_" in line[30:66]:  # float("1_0") is 10
+                    raise ValueError
                 x, y, z = float(line[30:38]), float(line[38:46]), float(line[46:54])
                 occupancy = float(line[54:60].strip() or 1.0)
                 b_factor = float(line[60:66].strip() or 0.0)
             except ValueError:
                 raise source.error(f"no coordinates in {shown(line[30:66])}", f"line {first + i}") from None
             atoms.add(
-                model, name, line[17:20].strip(), chain, line[22:27].strip(), line[16].strip(),
+                model, name, line[17:21].strip(), chain, line[22:27].strip(), line[16].strip(),
                 x, y, z, occupancy, b_factor,
             )  # fmt: skip
-    if lines_seen == 0:
+    if atoms.seen == 0:
         raise source.error("holds no ATOM or HETATM line")
     return atoms.cloud("pdb")
+
+
+def _is_calcium(line: str) -> bool:
+    """Whether an atom named CA is calcium: the element says it, else the residue.
+
+    An element stands in columns 13 and 14, so "CA" there means calcium in the archive's own files; but
+    CHARMM and others start all names in column 13. Without an element it is calcium only outside of ATOM.
+    """
+    element = line[76:78].strip().upper()
+    if element in ("C", "CA"):
+        return element == "CA"
+    if line[17:21].strip().upper() in CALCIUM:
+        return True
+    return line[12:14] == "CA" and line[:6] == "HETATM" and line[17:20].strip().upper() not in _MODIFIED
+
+
+# Residues that are written as HETATM and have an alpha carbon.
+_MODIFIED = frozenset(
+    {"MSE", "SEP", "TPO", "PTR", "CSO", "CME", "KCX", "LLP", "MLY", "M3L", "HYP", "PCA", "SEC", "PYL"}
+)
+
+
+def _in_columns(line: str) -> str:
+    """A line whose serial has more than five digits: moved back where the rest was pushed to the right."""
+    found = _LONG_SERIAL.match(line)
+    if found is None:
+        return line
+    pushed = found.end() - 11
+    for shift in range(1, min(pushed, 4) + 1):
+        if all(line[d + shift : d + shift + 1] == "." for d in _DOTS) and any(
+            line[d : d + 1] != "." for d in _DOTS
+        ):
+            return line[:6].ljust(6) + line[6 + shift :]
+    return line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._cloud import MOST_COLUMNS, Cloud, from_columns
-from ._faces import ascii_faces, binary_faces
+from ._faces import Polygons, ascii_lists
 from ._numbers import read_rows
+from ._ply_lists import Property, binary_lists
 from ._source import Source
 from ._typed import to_type
 
@@ -30,61 +32,63 @@ class Element:
     name: str
     count: int
     place: str
-    scalars: list[tuple[str, str]] = field(default_factory=list)  # name, type
-    lists: list[tuple[str, str, str]] = field(default_factory=list)  # name, type of length, type of items
+    properties: list[Property] = field(default_factory=list)
 
     @property
-    def least(self) -> int:
-        """The fewest bytes a row takes."""
-        return sum(int(t[1]) for _, t in self.scalars) + sum(int(t[1]) for _, t, _ in self.lists)
+    def has_lists(self) -> bool:
+        """Whether rows differ in length."""
+        return any(p.length for p in self.properties)
+
+    @property
+    def corners(self) -> int:
+        """Which property holds the corners of faces; -1 where none does."""
+        lists = [i for i, p in enumerate(self.properties) if p.length]
+        named = [i for i in lists if self.properties[i].name in ("vertex_indices", "vertex_index")]
+        return (named or (lists if len(lists) == 1 else []) or [-1])[0]
 
 
 def read_ply(source: Source) -> Cloud:
-    """The element ``vertex``, and the triangles of ``face`` if there are any."""
+    """The element ``vertex``, and the triangles of ``face`` if there are any, in whatever order they come."""
     order, elements, start = _header(source)
+    ascii_ = order == "="
     cloud: Cloud | None = None
-    faces: NDArray[np.int64] | None = None
+    polygons: Polygons | None = None
     skip = 0
+    wanted = {"vertex", "face"} & {e.name for e in elements}
     for element in elements:
-        ascii_ = order == "="
-        if not element.scalars and not element.lists:
+        if not wanted:
+            break
+        wanted.discard(element.name)
+        if not element.properties:
             continue
-        width = len(element.scalars) + len(element.lists)
-        source.check_count(
-            element.count,
-            2 * width if ascii_ else element.least,
-            start - ascii_,
-            f"rows of {element.name!r}",
-            element.place,
-        )
+        least = sum(2 if ascii_ else p.least for p in element.properties)
+        source.check_count(element.count, least, start - ascii_, f"rows of {element.name!r}", element.place)
         if element.name == "vertex":
-            if element.lists:
+            if element.has_lists:
+                name = next(p.name for p in element.properties if p.length)
                 raise source.error(
-                    f"vertex property {element.lists[0][0]!r} is a list, which is not supported",
-                    element.place,
+                    f"vertex property {name!r} is a list, which is not supported", element.place
                 )
             cloud = _vertices(source, element, order, start, skip)
-        elif element.name == "face" and len(element.lists) == 1 and not element.scalars and cloud is not None:
-            _, length, item = element.lists[0]
-            m = len(cloud.points)
-            faces = (
-                ascii_faces(source, start, skip, element.count, m)
-                if ascii_
-                else binary_faces(source, start, element.count, order + length, order + item, m)
-            )
-            break
-        elif element.lists and not ascii_:
-            if cloud is None:
-                raise source.error(
-                    f"element {element.name!r} with lists before the vertices is not supported", element.place
-                )
-            break
+        corners = element.corners if element.name == "face" else -1
+        if corners >= 0 and "f" in element.properties[corners].kind:
+            raise source.error("corners of faces must be integers", element.place)
         if ascii_:
+            if corners >= 0:
+                is_list = [bool(p.length) for p in element.properties]
+                polygons = ascii_lists(
+                    source, start=start, skip=skip, count=element.count, is_list=is_list, wanted=corners,
+                    bare=False,
+                )  # fmt: skip
             skip += element.count
+        elif element.has_lists:
+            found, start = binary_lists(source, start, element.count, element.properties, order, corners)
+            polygons = found if corners >= 0 else polygons
         else:
-            start += element.count * element.least
+            start += element.count * sum(p.least for p in element.properties)
     if cloud is None:
         raise source.error("has no element 'vertex'", "header")
+    faces = polygons.triangles(len(cloud.points)) if polygons is not None else None
     if faces is not None and len(faces):
         return Cloud(cloud.points, cloud.columns, "ply", faces=faces)
     return cloud
@@ -92,15 +96,14 @@ def read_ply(source: Source) -> Cloud:
 
 def _header(source: Source) -> tuple[str, list[Element], int]:
     head = source.data[:_LONGEST_HEADER]
-    position = head.find(b"end_header")
-    newline = head.find(b"\n", position) if position >= 0 else -1
-    if newline < 0 and position >= 0 and head[position + 10 : position + 11] == b"\r":
-        newline = position + 10
-    if newline < 0:
+    newline = re.match(rb"ply[ \t]*(\r\n|\n|\r)", head)  # every line ends as the first one does
+    ending = re.escape(newline[1]) if newline else rb"\n"
+    end = re.search(rb"[\r\n]end_header[ \t]*" + ending, head)
+    if end is None:
         raise source.error("the header does not end (no line 'end_header')", f"byte {len(head)}")
     order = ""
-    elements: list[Element] = []
-    for number, raw in enumerate(head[:position].splitlines(), 1):
+    elements: dict[str, Element] = {}
+    for number, raw in enumerate(head[: end.start()].splitlines(), 1):
         words = raw.decode("latin-1").split()
         place = f"line {number}"
         try:
@@ -109,39 +112,45 @@ def _header(source: Source) -> tuple[str, list[Element], int]:
             if words[0] == "format" and words[1] in _ORDER:
                 order = _ORDER[words[1]]
             elif words[0] == "element":
-                elements.append(Element(words[1], int(words[2]), place))
-            elif words[0] == "property" and words[1] == "list":
-                elements[-1].lists.append((words[4], TYPES[words[2]], TYPES[words[3]]))
-            elif words[0] == "property":
-                elements[-1].scalars.append((words[2], TYPES[words[1]]))
+                if words[1] in elements:
+                    raise source.error(f"element {words[1][:60]!r} is declared twice", place)
+                last = Element(words[1], source.count(words[2], f"rows of {words[1][:60]!r}", place), place)
+                elements[words[1]] = last
+            elif words[0] == "property" and elements and words[1] == "list":
+                last.properties.append(Property(words[4], TYPES[words[3]], TYPES[words[2]]))
+            elif words[0] == "property" and elements:
+                last.properties.append(Property(words[2], TYPES[words[1]]))
             else:
-                raise ValueError
-        except (IndexError, KeyError, ValueError):
+                raise IndexError
+        except (IndexError, KeyError):
             text = raw.decode("latin-1")
             raise source.error(f"cannot make sense of the header line {text[:60]!r}", place) from None
     if not order:
         raise source.error("the header names no format", "header")
-    for element in elements:
-        names = [name for name, _ in element.scalars] + [name for name, _, _ in element.lists]
+    for element in elements.values():
+        names = [p.name for p in element.properties]
         if len(names) > MOST_COLUMNS:
             raise source.error(f"has {len(names)} properties, more than {MOST_COLUMNS}", element.place)
-        if len(set(names)) < len(names) or sum(e.name == element.name for e in elements) > 1:
+        if len(set(names)) < len(names):
             raise source.error(
-                f"element {element.name!r} or one of its properties is declared twice", element.place
+                f"a property of element {element.name[:60]!r} is declared twice", element.place
             )
-    return order, elements, newline + 1
+    return order, list(elements.values()), end.end()
 
 
 def _vertices(source: Source, element: Element, order: str, start: int, skip: int) -> Cloud:
     table: dict[str, NDArray[Any]] = {}
     if order == "=":
-        values = read_rows(source, start, skip, element.count, len(element.scalars))
-        for c, (name, kind) in enumerate(element.scalars):
-            table[name] = to_type(source, values[:, c], kind, f"vertex property {name!r}")
+        values = read_rows(source, start, skip, element.count, len(element.properties))
+        for c, p in enumerate(element.properties):
+            table[p.name] = to_type(source, values[:, c], p.kind, f"vertex property {p.name!r}")
     else:
         rows = np.frombuffer(
-            source.data, np.dtype([(n, order + t) for n, t in element.scalars]), element.count, start
+            source.data,
+            np.dtype([(p.name, order + p.kind) for p in element.properties]),
+            element.count,
+            start,
         )
-        for name, kind in element.scalars:
-            table[name] = rows[name].astype("=" + kind)
+        for p in element.properties:
+            table[p.name] = rows[p.name].astype("=" + p.kind)
     return from_columns(source, table, "ply", element.place)

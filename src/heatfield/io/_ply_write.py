@@ -21,7 +21,9 @@ _NAMES = {
 }
 
 
-def ply_bytes(points: NDArray[np.float64], columns: dict[str, NDArray[Any]]) -> bytes:
+def ply_bytes(
+    points: NDArray[np.float64], columns: dict[str, NDArray[Any]], descriptions: dict[str, str] | None = None
+) -> bytes:
     """A binary little-endian PLY with coordinates in double precision."""
     names = coordinate_names(points.shape[1])
     fields = [(name, "<f8") for name in names]
@@ -35,7 +37,10 @@ def ply_bytes(points: NDArray[np.float64], columns: dict[str, NDArray[Any]]) -> 
         rows[name] = points[:, axis]
     for name, column in columns.items():
         rows[name] = column
-    lines = ["ply", "format binary_little_endian 1.0", f"element vertex {len(points)}"]
+    lines = ["ply", "format binary_little_endian 1.0"]
+    for name, text in (descriptions or {}).items():
+        lines.append(f"comment {name}: {' '.join(text.encode('ascii', 'replace').decode().split())}")
+    lines.append(f"element vertex {len(points)}")
     lines += [f"property {_NAMES[kind[1:]]} {name}" for name, kind in fields]
     return ("\n".join([*lines, "end_header"]) + "\n").encode("ascii") + rows.tobytes()
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, overload
+from typing import Any, Literal, overload
+
+from numpy.typing import NDArray
 
 from .._base.check import check_choice, check_count
 from ..sampling import sample, seed_from_name
+from ._arrays import all_clouds
 from ._atoms import AtomChoice
 from ._cif import read_cif
 from ._cloud import Array, Cloud, require_finite
 from ._detect import FORMATS, detect
+from ._error import ReadError
+from ._hdf5 import hdf5_arrays, read_hdf5
 from ._las import read_las
-from ._mesh import read_obj, read_off, read_stl
-from ._numpy import read_npy, read_npz
+from ._mesh import read_obj, read_stl
+from ._numpy import npz_arrays, read_npy, read_npz
+from ._off import read_off
 from ._parquet import read_parquet
 from ._pcd import read_pcd
 from ._pdb import read_pdb
@@ -23,6 +29,7 @@ from ._ply import read_ply
 from ._source import Source, open_source
 from ._swc import read_swc
 from ._table import read_table
+from ._xyz import read_xyz
 
 PathLike = str | os.PathLike[str]
 
@@ -48,8 +55,8 @@ def read_cloud(
     Parameters
     ----------
     path : path-like
-        PLY, PCD, LAS, LAZ, COPC, SWC, PDB, mmCIF, XYZ, TXT, CSV, PTS, NPY, NPZ, OFF, OBJ, STL or
-        Parquet, plain or gzipped. The content decides, the suffix only where the content is silent.
+        PLY, PCD, LAS, LAZ, COPC, SWC, PDB, mmCIF, XYZ, TXT, CSV, PTS, NPY, NPZ, HDF5, OFF, OBJ, STL
+        or Parquet, plain or gzipped. The content decides, the suffix only where the content is silent.
     format : str, optional
         Skip detection: one of ``heatfield.io.FORMATS``.
     budget : int, optional
@@ -69,7 +76,8 @@ def read_cloud(
     invalid : {"raise", "drop"}
         What to do with points whose coordinates are NaN or infinite.
     max_bytes : int, optional
-        The most that a compressed file may unpack to; without it, 50 times its size or 16 MiB.
+        The most that a file may unpack to; without it at least 16 MiB and 8 times its size (50 times
+        for small files), so that a file of less than 10 MB takes less than 300 MB.
 
     Returns
     -------
@@ -107,9 +115,11 @@ def read_cloud(
         "swc": lambda s: read_swc(s, soma),
         "pdb": lambda s: read_pdb(s, choice),
         "cif": lambda s: read_cif(s, choice),
+        "xyz": lambda s: read_xyz(s, model),
         "table": lambda s: read_table(s, dims),
         "npy": lambda s: read_npy(s, dims),
         "npz": lambda s: read_npz(s, dims),
+        "hdf5": lambda s: read_hdf5(s, dims),
         "off": read_off,
         "obj": read_obj,
         "stl": read_stl,
@@ -117,12 +127,69 @@ def read_cloud(
     }
     try:
         cloud = require_finite(source, readers[format or detect(source)](source), invalid)
+        cloud.notes["points_in_file"] = len(cloud.points)
+        if budget is None:
+            return cloud
+        return sample(cloud, budget, sampling, seed_from_name(Path(source.path).name, seed))
+    except ReadError:
+        raise
     except ImportError as error:  # a library of the extra "io" is missing
         raise source.error(str(error)) from None
-    cloud.notes["points_in_file"] = len(cloud.points)
-    if budget is None:
-        return cloud
-    return sample(cloud, budget, sampling, seed_from_name(Path(source.path).name, seed))
+    except MemoryError:
+        raise source.error("does not fit in memory") from None
+    except Exception as error:  # a fault of the reader: it costs this file, not the whole run
+        if type(error) is ValueError and str(error).startswith("the points span"):
+            raise source.error(str(error)) from None
+        raise source.error(f"cannot be read ({type(error).__name__}: {error})") from error
+
+
+def read_clouds(path: PathLike, *, max_bytes: int | None = None) -> tuple[list[Array], NDArray[Any] | None]:
+    """All clouds of a file that holds many, and their labels.
+
+    Parameters
+    ----------
+    path : path-like
+        NPZ or HDF5 with an array (N, m, n), as ModelNet40 is distributed (``data``, ``label``), or with all
+        points in one array (total, n) and ``offsets`` (N + 1,) at which clouds begin and end.
+    max_bytes : int, optional
+        As of `read_cloud`.
+
+    Returns
+    -------
+    clouds : list of (m_i, n) float64 arrays
+    labels : (N,) array or None
+        ``labels``, ``label`` or ``y`` of the file.
+
+    Raises
+    ------
+    ReadError
+        For anything that is wrong with the file.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, heatfield as hf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/a.npz", points=np.ones((5, 3)), offsets=[0, 2, 5], labels=[7, 9])
+    ...     clouds, labels = hf.io.read_clouds(f"{folder}/a.npz")
+    >>> [cloud.shape for cloud in clouds], labels.tolist()
+    ([(2, 3), (3, 3)], [7, 9])
+    """
+    if max_bytes is not None:
+        check_count(max_bytes, "max_bytes", 1)
+    source = open_source(path, max_bytes)
+    kind = detect(source)
+    opened = {"npz": npz_arrays, "hdf5": hdf5_arrays}.get(kind)
+    if opened is None:
+        raise source.error(f"is a {kind.upper()} file of one cloud; many are read from NPZ and HDF5")
+    try:
+        with opened(source) as arrays:
+            return all_clouds(arrays)
+    except ReadError:
+        raise
+    except ImportError as error:
+        raise source.error(str(error)) from None
+    except Exception as error:  # as in `read_cloud`
+        raise source.error(f"cannot be read ({type(error).__name__}: {error})") from error
 
 
 @overload

@@ -1,23 +1,29 @@
 """A file brought into memory under limits, before anything in it is believed.
 
-A file may not unpack to more than ``max(16 MiB, 50 x its size)`` bytes unless the caller
-allows more. Every count in a header is compared with the bytes that are really there.
+What is unpacked from a file, and each array made of it, may not take more than `allowance` bytes
+unless the caller allows more: reading a file of less than 10 MB stays below 300 MB. Every count in
+a header is compared with the bytes that are really there.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ._error import ReadError
 
 FLOOR = 16 * 2**20
-RATIO = 50
 _PIECE = 2**18
+_FIRST_PIECE = 2**9
+_MOST_EMPTY = 1000  # gzip members without content, each of which costs time
+_LONGEST_PROBLEM = 400
+_COUNT = re.compile(r"\+?\d{1,18}")
 
 
 @dataclass(frozen=True)
@@ -30,8 +36,24 @@ class Source:
     allowance: int  # bytes that decoding may produce
 
     def error(self, problem: str, place: str = "") -> ReadError:
-        """A ReadError that names this file."""
-        return ReadError(self.path, problem, place)
+        """A ReadError that names this file, in one line of bounded length."""
+        line = " ".join(problem.split())
+        if len(line) > _LONGEST_PROBLEM:
+            line = line[: _LONGEST_PROBLEM - 3] + "..."
+        return ReadError(self.path, line, place)
+
+    def count(self, word: str, what: str, place: str) -> int:
+        """A count as a header states it: digits alone, and not more of them than a file can mean."""
+        if not _COUNT.fullmatch(word):
+            shown = word if len(word) <= 40 else f"{word[:20]}... ({len(word)} characters)"
+            raise self.error(f"the number of {what} must be an integer from 0 to 10^18, got {shown!r}", place)
+        return int(word)
+
+    def without(self, comment: bytes) -> Source:
+        """The same text with comments, from ``comment`` to the end of a line, left out."""
+        if comment not in self.data:
+            return self
+        return replace(self, data=re.sub(re.escape(comment) + rb"[^\r\n]*", b"", self.data))
 
     def check_count(self, count: int, least_bytes: int, start: int, what: str, place: str) -> None:
         """Compare a count from a header with the bytes that follow ``start``."""
@@ -65,13 +87,19 @@ def open_source(path: str | os.PathLike[str], max_bytes: int | None = None) -> S
         raise ReadError(name, "is a folder, not a file")
     if not stat.S_ISREG(status.st_mode):
         raise ReadError(name, "is not a regular file (a device, pipe or socket)")
-    # A file of holes claims any size for free. Where blocks are not reported, the size stands.
-    stored = getattr(status, "st_blocks", 0) * 512 or status.st_size
-    if status.st_size > allowance(stored, max_bytes):
-        raise ReadError(name, f"is {status.st_size} bytes long but holds only {stored}: a sparse file")
+    # A file of holes claims any size for free.
+    stored = getattr(status, "st_blocks", 0) * 512
     try:
         with open(name, "rb") as file:
+            if not stored and (status.st_size <= FLOOR or not _all_hole(file.fileno())):
+                stored = status.st_size  # where blocks are not reported, the size stands
+            if status.st_size > allowance(stored, max_bytes):
+                raise ReadError(
+                    name, f"is {status.st_size} bytes long but holds only {stored}: a sparse file"
+                )
             data = file.read(status.st_size)
+    except ReadError:
+        raise
     except MemoryError:
         raise ReadError(name, f"its {status.st_size} bytes do not fit in memory") from None
     except (OSError, ValueError) as error:
@@ -84,17 +112,37 @@ def open_source(path: str | os.PathLike[str], max_bytes: int | None = None) -> S
     allowed = allowance(len(data), max_bytes)
     if data[:2] == b"\x1f\x8b":
         data = _gunzip(name, data, allowed)
-    return Source(name, data, suffixes[-1] if suffixes else "", allowance(len(data), max_bytes))
+    return Source(name, data, suffixes[-1] if suffixes else "", allowed)
 
 
 def allowance(size: int, max_bytes: int | None) -> int:
-    """The most bytes that a file of this size may unpack to."""
-    return max_bytes if max_bytes is not None else max(FLOOR, RATIO * size)
+    """The most bytes that a file of this size may unpack to.
+
+    16 MiB for any file, up to 50 times its size as long as that is at most 64 MiB, 8 times its size at
+    10 MB, and 24 bytes for each byte beyond: bytes that become float64 grow 8 times, LAZ packs 20 times.
+    """
+    if max_bytes is not None:
+        return max_bytes
+    return max(FLOOR, min(50 * size, 64 * 2**20), 8 * size) + 16 * max(0, size - 10_000_000)
+
+
+def _all_hole(descriptor: int) -> bool:
+    """Whether no byte of the file is stored, as far as the file system can tell."""
+    if not hasattr(os, "SEEK_DATA"):
+        return False
+    try:
+        os.lseek(descriptor, 0, os.SEEK_DATA)
+    except OSError as error:
+        return error.errno == errno.ENXIO
+    finally:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    return False
 
 
 def _gunzip(name: str, data: bytes, allowed: int) -> bytes:
-    """All members of a gzip file. Counted before they are kept, so that a bomb takes no memory."""
+    """All members of a gzip file, counted as they come: a bomb takes what is allowed and no more."""
     total = 0
+    pieces = []
     for piece in _gunzip_pieces(name, data):
         total += len(piece)
         if total > allowed:
@@ -103,38 +151,46 @@ def _gunzip(name: str, data: bytes, allowed: int) -> bytes:
                 f"{len(data)} gzipped bytes unpack to more than the {allowed} allowed; "
                 "pass max_bytes= if it can be trusted",
             )
+        pieces.append(piece)
     if total == 0:
         raise ReadError(name, "is empty once unpacked (0 bytes)")
-    unpacked = b"".join(_gunzip_pieces(name, data))
+    unpacked = b"".join(pieces)
     if unpacked[:2] == b"\x1f\x8b":
         raise ReadError(name, "is gzipped twice")
     return unpacked
 
 
 def _gunzip_pieces(name: str, data: bytes) -> Iterator[bytes]:
-    view, position = memoryview(data), 0
+    view, position, empty = memoryview(data), 0, 0
     while position < len(data):
         if data[position : position + 2] != b"\x1f\x8b":
             if position and not data[position:].strip(b"\0"):
                 return  # padding after the last member
             raise ReadError(name, "bytes after the end of the gzip stream", f"byte {position}")
         unpacker = zlib.decompressobj(wbits=31)
+        got, step = 0, _FIRST_PIECE  # what follows a short member is copied, so the first steps are short
         while not unpacker.eof:
-            piece: bytes | memoryview = view[position : position + _PIECE]
+            piece: bytes | memoryview = view[position : position + step]
             if not piece:
                 raise ReadError(name, "the gzip stream is cut off", f"byte {len(data)}")
             position += len(piece)
+            step = min(2 * step, _PIECE)
             while True:
                 try:
-                    yield unpacker.decompress(piece, _PIECE)
+                    out = unpacker.decompress(piece, _PIECE)
                 except zlib.error as error:
                     raise ReadError(
                         name, f"not a sound gzip stream ({error})", f"before byte {position}"
                     ) from None
+                got += len(out)
+                yield out
                 piece = unpacker.unconsumed_tail
                 if not piece or unpacker.eof:
                     break
         position -= len(unpacker.unused_data)
+        empty += got == 0
+        if empty > _MOST_EMPTY:
+            raise ReadError(name, f"has more than {_MOST_EMPTY} empty gzip members", f"byte {position}")
 
 
 def _reason(error: Exception) -> str:

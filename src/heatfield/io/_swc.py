@@ -22,7 +22,8 @@ def read_swc(source: Source, soma: str = "keep") -> Cloud:
     ``soma="drop"`` removes the nodes of type 1, and with them the stretches that join
     the cell body to its branches; ``"keep"`` treats them as any other node.
     """
-    table = read_numbers(source, comments=(b"#",))
+    source = source.without(b"#")
+    table = read_numbers(source, comments=())
     if table.values.shape[1] < 7:
         raise source.error(
             f"has {table.values.shape[1]} columns where SWC has 7: id type x y z radius parent",

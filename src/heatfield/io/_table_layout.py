@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from ._cloud import MOST_COLUMNS, coordinate_names, find_coordinates
+from .._base.check import find_coordinates
+from ._cloud import MOST_COLUMNS, coordinate_names
 from ._source import Source
 from ._text import content_lines, line_blocks
 
@@ -26,11 +27,15 @@ class Layout:
     decimal_comma: bool
     text: set[int]  # columns that hold words
     whole: list[bool]  # columns whose first cell is an integer
+    same: dict[str, str] = field(default_factory=dict)  # one object for equal words
 
     def cells(self, line: str) -> list[str]:
         """The cells of one line."""
         if self.delimiter is None:
             return line.split()
+        if '"' not in line:
+            cells = line.split(self.delimiter)
+            return [cell.strip() for cell in cells] if " " in line or "\t" in line else cells
         return [cell.strip() for cell in next(csv.reader([line], delimiter=self.delimiter, strict=True))]
 
 

@@ -43,6 +43,7 @@ def write_points(
     columns: Mapping[str, ArrayLike] | None = None,
     *,
     notes: Mapping[str, Any] | None = None,
+    descriptions: Mapping[str, str] | None = None,
 ) -> None:
     """Write points, and columns of the same length, in the format of the suffix.
 
@@ -56,7 +57,10 @@ def write_points(
     columns : mapping of str to (m,) array, optional
         Anything that goes with the points.
     notes : mapping, optional
-        ``Cloud.notes`` of what was read: gives LAS coordinates their old scale and offset.
+        ``Cloud.notes`` of what was read: gives LAS its old scale and offset, point format and coordinate
+        reference system.
+    descriptions : mapping of str to str, optional
+        What columns mean: kept by LAS (the first 32 bytes), PLY (comments) and Parquet (field metadata).
 
     Raises
     ------
@@ -73,7 +77,7 @@ def write_points(
         )
     array = as_points(points)
     table = _columns(array, columns or {})
-    data = _encode(suffix[0], array, table, dict(notes) if notes else None)
+    data = _encode(suffix[0], array, table, dict(notes) if notes else None, dict(descriptions or {}))
     write_atomically(target, gzip.compress(data, mtime=0) if packed else data)
 
 
@@ -90,18 +94,22 @@ def _columns(points: NDArray[np.float64], columns: Mapping[str, ArrayLike]) -> d
 
 
 def _encode(
-    suffix: str, points: NDArray[np.float64], columns: dict[str, NDArray[Any]], notes: dict[str, Any] | None
+    suffix: str,
+    points: NDArray[np.float64],
+    columns: dict[str, NDArray[Any]],
+    notes: dict[str, Any] | None,
+    descriptions: dict[str, str],
 ) -> bytes:
     if suffix == ".ply":
-        return ply_bytes(points, columns)
+        return ply_bytes(points, columns, descriptions)
     if suffix == ".pcd":
         return pcd_bytes(points, columns)
     if suffix in (".las", ".laz"):
-        return las_bytes(points, columns, suffix == ".laz", notes)
+        return las_bytes(points, columns, suffix == ".laz", notes, descriptions)
     if suffix == ".npy":
         return npy_bytes(points, columns)
     if suffix == ".npz":
         return npz_bytes(points, columns)
     if suffix == ".parquet":
-        return parquet_bytes(points, columns)
+        return parquet_bytes(points, columns, descriptions=descriptions)
     return table_bytes(points, columns, suffix)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from .._base.check import check_choice, check_count, check_range
+from .._base.check import check_choice, check_count, check_dimension, check_range
 from ._heat import dimension_spectrum, half_sums, local_sums, schedule, transition_by_difference
 
 
@@ -240,6 +240,7 @@ def _checked(points: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tenso
         raise ValueError(f"points must be a tensor or a list of tensors, got {type(points).__name__}")
     if points.ndim != 3 or points.shape[1] == 0 or points.shape[2] == 0:
         raise ValueError(f"points must have shape (B, m, n), got {tuple(points.shape)}")
+    check_dimension(points.shape[1], points.shape[2], "each cloud of points")
     if points.dtype not in (torch.float32, torch.float64):
         raise ValueError(f"points must be float32 or float64, got {points.dtype}")
     if mask is None:

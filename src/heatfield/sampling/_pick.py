@@ -70,7 +70,8 @@ def voxel_rows(points: Array, budget: int, size: float | None = None) -> Rows:
     extent = float(np.ptp(points, axis=0).max())
     if extent == 0.0:
         return np.zeros(1, np.int64)
-    low, high = extent * 1e-6, 2.0 * extent  # `high` is one cell
+    # Down to where cells are counted in 52 bits: one far outlier must not make the finest grid a coarse one.
+    low, high = extent * 2.0**-52, 2.0 * extent  # `high` is one cell
     for _ in range(40):
         middle = float(np.sqrt(low * high))
         if len(np.unique(_cells(points, middle))) > budget:

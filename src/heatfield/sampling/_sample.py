@@ -31,9 +31,18 @@ def sample(cloud: Cloud, budget: int, sampling: str = "auto", seed: int = 0) -> 
         anything else at random without replacement.
     seed : int
         The same seed gives the same points.
+
+    Raises
+    ------
+    ValueError
+        Where the points span 1e140 or more: lengths and areas cannot be told there.
     """
     check_count(budget, "budget", 1)
     check_choice(sampling, "sampling", SAMPLINGS)
+    with np.errstate(over="ignore"):
+        extent = float(np.ptp(cloud.points, axis=0).max()) if len(cloud.points) else 0.0
+    if not extent < 1e140:  # squared lengths would leave the range of float64
+        raise ValueError(f"the points span {extent:.3g}; change the unit so that it is below 1e140")
     rng = np.random.default_rng(seed)
     if sampling == "auto" and cloud.parents is not None:
         return _along(cloud, budget, rng)

@@ -31,7 +31,7 @@ def sample_surface(
     [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
     a, b, c = (vertices[faces[:, i]] for i in range(3))
-    areas = 0.5 * np.sqrt((np.cross(b - a, c - a) ** 2).sum(axis=1))
+    areas = _areas(b - a, c - a)
     reach = np.cumsum(areas)
     if not len(faces) or not reach[-1] > 0.0:
         _, rows = np.unique(vertices, axis=0, return_index=True)
@@ -41,3 +41,11 @@ def sample_surface(
     face = np.minimum(np.searchsorted(reach, at, side="right"), np.flatnonzero(areas > 0)[-1])
     u, v = np.sqrt(rng.random(budget))[:, None], rng.random(budget)[:, None]
     return (1.0 - u) * a[face] + u * (1.0 - v) * b[face] + u * v * c[face], face
+
+
+def _areas(u: Array, v: Array) -> Array:
+    """Half of each parallelogram, in any number of dimensions."""
+    if u.shape[1] == 3:
+        return np.asarray(0.5 * np.sqrt((np.cross(u, v) ** 2).sum(axis=1)))
+    square = (u * u).sum(axis=1) * (v * v).sum(axis=1) - (u * v).sum(axis=1) ** 2
+    return np.asarray(0.5 * np.sqrt(np.maximum(square, 0.0)))
