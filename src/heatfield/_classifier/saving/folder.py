@@ -56,13 +56,14 @@ def write_model(folder: str | Path, facts: Mapping[str, Any], tensors: Mapping[s
 
 
 def read_model(
-    folder: str | Path, estimator: str = "HFSClassifier", schema: Any = SCHEMA
+    folder: str | Path, estimator: str = "HFSClassifier", schema: Any = None
 ) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """Facts and tensors of a folder, or a ValueError that says what is wrong with it.
 
     ``estimator`` is the class that the model must be of; files that name none hold an HFSClassifier.
-    ``schema`` numbers what the model is fed with.
+    ``schema`` numbers what the model is fed with, by default the features of this library.
     """
+    schema = SCHEMA if schema is None else schema
     target = Path(folder)
     if not target.is_dir():
         raise ValueError(
