@@ -17,7 +17,7 @@ from benchmarks.lib.race import best_of
 from benchmarks.lib.results import RESULTS, write
 from heatfield._cloud.cloud import ArrangedCloud
 from heatfield._signatures.scales import schedule_of
-from heatfield._sums.columns import DIGITS
+from heatfield._sums.columns import LOG_ACCURACY
 from heatfield._sums.dense_kernels import _cutoff, column_count, dense_sums, gaps_to_blocks
 
 OUTPUT = RESULTS / "dense_limits.json"
@@ -70,7 +70,7 @@ def main() -> None:
         for a, t in enumerate(unit[0]):
             row: dict = {"scale": a}
             kernel = np.linalg.svd(np.exp(-square / (4 * t)), compute_uv=False)
-            for dtype, digits in DIGITS.items():
+            for dtype, digits in LOG_ACCURACY.items():
                 cuts = np.array([_cutoff(t, near, digits, M) for near in cloud.nearest])
                 gaps = np.empty(cloud.boxes.shape[2])
                 kept = []
@@ -83,7 +83,7 @@ def main() -> None:
                     "rank": int((kernel > np.exp(-digits) * kernel[0]).sum()),
                 }
             entry["scales"].append(row)
-        for dtype, digits in DIGITS.items():
+        for dtype, digits in LOG_ACCURACY.items():
             entry[f"{dtype.name}_ms"] = best_ms(cloud, unit, digits, dtype)
             entry[f"{dtype.name}_all_pairs_ms"] = best_ms(cloud, unit, 1e9, dtype)
         result["clouds"][name] = entry

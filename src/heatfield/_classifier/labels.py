@@ -29,6 +29,6 @@ def checked_labels(y: Labels) -> np.ndarray:
 
 
 def rarest_class(labels: np.ndarray) -> tuple[Any, int]:
-    """The label that the fewest clouds carry, and how many they are."""
+    """The label of the fewest clouds, and how many they are."""
     values, counts = np.unique(labels, return_counts=True)
     return values.tolist()[counts.argmin()], int(counts.min())

@@ -1,7 +1,7 @@
 """Eigenvalues of small symmetric matrices, largest first, accurate also where they coincide.
 
 The closed form with arc cosines loses half of the digits when two eigenvalues
-meet, and on an ideal flat patch they do. Jacobi rotations have an error of a few
+coincide, as they do on an ideal flat patch. Jacobi rotations have an error of a few
 units in the last place of the norm whatever the spectrum; written without
 branches, a fixed number of them runs over all matrices in vector code.
 """
