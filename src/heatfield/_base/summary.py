@@ -35,25 +35,25 @@ class Summary:
 
     def text(self) -> str:
         """For a console."""
-        indent = max((len(word) for word, _ in self.lines), default=0) + 2
+        indent = max((len(key) for key, _ in self.lines), default=0) + 2
         tables = [value for _, value in self.lines if isinstance(value, list)]
         width = max((len(cell) for value in tables for cell in value[:-1]), default=0)
         rows = [plain(self.title)]
-        for word, value in self.lines:
+        for key, value in self.lines:
             cells = [f"{c:>{width}}" for c in value[:-1]] + value[-1:] if isinstance(value, list) else [value]
-            rows.append(f"  {word:{indent}}{'  '.join(map(plain, cells))}".rstrip())
+            rows.append(f"  {key:{indent}}{'  '.join(map(plain, cells))}".rstrip())
         return "\n".join(rows)
 
     def html(self) -> str:
         """For a notebook; every text is escaped."""
         span = max((len(value) for _, value in self.lines if isinstance(value, list)), default=1)
         rows = []
-        for word, value in self.lines:
+        for key, value in self.lines:
             if isinstance(value, list):
                 cells = "".join(f'<td style="{_CELL}">{_safe(c)}</td>' for c in value)
             else:
                 cells = f'<td colspan="{span}" style="{_CELL}">{_safe(value)}</td>'
-            head = f'<th style="{_CELL};white-space:nowrap">{_safe(word)}</th>'
+            head = f'<th style="{_CELL};white-space:nowrap">{_safe(key)}</th>'
             rows.append(f'<tr style="background:none">{head}{cells}</tr>')
         return (
             f'<div style="font-size:90%"><b>{_safe(self.title)}</b>'

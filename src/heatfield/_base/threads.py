@@ -17,7 +17,7 @@ from .progress import progress_bar
 # Pairs that one piece of many clouds holds: about a tenth of a second, so that the bar moves and Ctrl-C
 # takes effect soon.
 _EVEN_LOAD = 4e6
-# Set for a thread that works for another one: the event that tells it to stop.
+# Set for a thread that works for another one: the event that is set to stop it.
 _asked = local()
 
 

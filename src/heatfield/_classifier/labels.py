@@ -16,7 +16,7 @@ Labels = Sequence[Any] | NDArray[Any]
 def checked_labels(y: Labels) -> np.ndarray:
     """Labels of at least two classes as an array of words or of numbers."""
     labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind not in "biufU":  # as of pandas: words and numbers, but numpy does not know it
+    if labels.dtype.kind not in "biufU":  # for instance from pandas: words or numbers in an array of objects
         plain = np.array(labels.tolist())
         if plain.dtype.kind not in "biufU" or len({isinstance(v, str) for v in labels.tolist()}) > 1:
             some = list(dict.fromkeys(map(repr, labels.tolist())))[:5]

@@ -304,7 +304,7 @@ def _as_times(t: ArrayLike) -> tuple[Array, bool]:
 
 
 def _as_places(at: ArrayLike, n: int) -> Array:
-    """Like `as_points`, but n is known: there is nothing to guess, and no extent to ask for."""
+    """Like `as_points`, but n is known: nothing is guessed, and any extent is allowed."""
     places = _as_numbers(at, "at", f"be a (q, n) array of numbers with n = {n}")
     if places.ndim != 2 or places.shape[1] != n:
         raise ValueError(

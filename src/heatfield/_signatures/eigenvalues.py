@@ -48,7 +48,7 @@ def _solve3(lanes: Any) -> None:
     """Many 3 x 3 matrices at once, in place: entry c of matrix j is ``lanes[c * _LANES + j]``.
 
     The sweeps are written out because only an innermost loop becomes vector code,
-    and there is one array because the compiler then knows what lies where.
+    and there is one array because the compiler then knows where each entry is.
     """
     for j in range(_LANES):
         a = (

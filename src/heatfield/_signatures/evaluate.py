@@ -54,7 +54,7 @@ class Outputs:
 def evaluate(cloud: ArrangedCloud, targets: Targets | None, times: Array, request: Request) -> Outputs:
     """All outputs at the targets, None for every point; the only place where dense or fast is chosen.
 
-    ``times`` is (1, T), or (q, T) with a time of its own for each target, in the caller's order.
+    ``times`` is (1, T), or (q, T) with one time per target, in the caller's order.
     """
     n, m = cloud.points.shape
     where = Targets.every(cloud) if targets is None else targets

@@ -23,7 +23,7 @@ def _add_tile(sums: Any, tile: Any, count: int, rate: Any, directions: bool, fou
 
 @compiled()
 def add_sums(sums: Any, tile: Any, count: int, zero: Any, directions: bool, fourth_moment: bool) -> None:
-    """Add one tile whose heat is known."""
+    """Add one tile whose g is already filled."""
     n = tile.shape[0] - 3
     square, root = tile[n], tile[n + 1]
     by_distance = radial(square, root, count, zero)

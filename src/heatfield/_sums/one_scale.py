@@ -33,7 +33,7 @@ def scale_sums(
 ) -> tuple[Array, ScalePlan]:
     """The table of sums (q, columns) of `columns` at one scale, rows in the targets' order.
 
-    ``t`` is (1,), or (q,) with a time of its own for each target. ``offsets`` are the squared
+    ``t`` is (1,), or (q,) with one time per target. ``offsets`` are the squared
     distances of targets that are not sources to the nearest source. The sums of g are correct in
     total only. ``advance`` is called with the number of targets done.
     """
@@ -95,5 +95,5 @@ def _explain(report: ScalePlan, boxes: int, weight_cutoff: float) -> None:
 
 def price_of_scale(cloud: ArrangedCloud, t: Array, request: Request) -> float:
     """What the fast path would take at one scale, on one core."""
-    radius = cutoffs(request.tol, cloud.points.shape[1], request.energy)
-    return ScaleJob(cloud, cloud, t, request, _NONE, None, *radius, _NONE, lambda _: None).plan()[1]
+    limits = cutoffs(request.tol, cloud.points.shape[1], request.energy)
+    return ScaleJob(cloud, cloud, t, request, _NONE, None, *limits, _NONE, lambda _: None).plan()[1]

@@ -1,4 +1,4 @@
-"""The fast path where every target has a time of its own.
+"""The fast path where every target has its own time.
 
 Neighbours within each target's own cut-off are summed directly (`near` takes one time per target). A
 transform has one time only. But the sums are smooth in log t: exp(-D**2 / 4t) is analytic and at most 1 in
@@ -71,11 +71,11 @@ def _neighbours(
 ) -> float:
     """About how many neighbours a target of these rows has, from a few of them."""
     m = sources.points.shape[1]
-    reach = 4.0 * cutoffs(request.tol, m, request.energy)[1]
+    reach_squared = 4.0 * cutoffs(request.tol, m, request.energy)[1]
     counts = []
     for i in rows[:: max(1, rows.size // 32)]:
         at = np.ascontiguousarray(targets.points[:, i])
-        counts.append(estimate_within(*sources.tree, at, at, reach * t[i], m))
+        counts.append(estimate_within(*sources.tree, at, at, reach_squared * t[i], m))
     return float(np.mean(counts))
 
 

@@ -117,11 +117,11 @@ def price_scale(
             before = 0
             best[i] = q * prices[TARGET]
             for zone in range(3):
-                reach = (
+                cutoff = (
                     double_precision_cutoff if zone == 0 else weight_cutoff if zone == 1 else energy_cutoff
                 )
                 within = estimate_within(
-                    around, around_begin, around_size, at, at, extra + 4.0 * t * reach, m
+                    around, around_begin, around_size, at, at, extra + 4.0 * t * cutoff, m
                 )
                 best[i] += q * prices[PAIR + zone] * (within - before)
                 before = within

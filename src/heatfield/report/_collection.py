@@ -22,7 +22,7 @@ class Collection:
     points : (N,) how many points each was described by
     features : (N, columns)
     descriptor : HFSDescriptor
-        What computed the features; it knows which column is what.
+        What computed the features; it has the names of the columns.
     dims : int
         Coordinates per point.
     labels : (N,) class names, or None

@@ -19,7 +19,7 @@ _SHUFFLES = 5
 
 @dataclass(frozen=True)
 class Separation:
-    """What cross-validation says; ``reason`` where it could not be done."""
+    """The results of cross-validation; ``reason`` where it could not be done."""
 
     reason: str = ""
     classes: tuple[str, ...] = ()

@@ -66,7 +66,7 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
     check_choice(params["variant"], "variant", (*VARIANT_BLOCKS, *LEARNED))
     model = kind(**params, **({"device": device} if params["variant"] in LEARNED else {}))
     classes = saved_classes(facts)
-    # Every scale and dimension has numbers of its own: more of them than numbers cannot be right.
+    # Every scale and dimension has at least one number: more of them than numbers cannot be right.
     held = sum(array.size for array in tensors.values())
     for name, value in (("n_scales", params["n_scales"]), ("n_dims", facts["n_dims"])):
         if check_count(value, name, 1) > held:
