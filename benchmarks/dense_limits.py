@@ -17,7 +17,7 @@ from benchmarks.lib.race import best_of
 from benchmarks.lib.results import RESULTS, write
 from heatfield._cloud.cloud import ArrangedCloud
 from heatfield._signatures.scales import schedule_of
-from heatfield._sums.columns import DIGITS
+from heatfield._sums.columns import LOG_ACCURACY
 from heatfield._sums.dense_kernels import _cutoff, column_count, dense_sums, gaps_to_blocks
 
 OUTPUT = RESULTS / "dense_limits.json"
@@ -25,7 +25,7 @@ M = 1024
 
 
 def best_ms(
-    cloud: ArrangedCloud, unit: np.ndarray, digits: float, dtype: np.dtype, rounds: int = 15
+    cloud: ArrangedCloud, unit: np.ndarray, log_accuracy: float, dtype: np.dtype, rounds: int = 15
 ) -> float:
     """Time of all sums, best of several."""
     sums = np.zeros((M, unit.shape[1], column_count(3, True)))
@@ -38,7 +38,7 @@ def best_ms(
             unit,
             0,
             M,
-            digits,
+            log_accuracy,
             True,
             False,
             np.empty(0, dtype),
@@ -70,8 +70,8 @@ def main() -> None:
         for a, t in enumerate(unit[0]):
             row: dict = {"scale": a}
             kernel = np.linalg.svd(np.exp(-square / (4 * t)), compute_uv=False)
-            for dtype, digits in DIGITS.items():
-                cuts = np.array([_cutoff(t, near, digits, M) for near in cloud.nearest])
+            for dtype, log_accuracy in LOG_ACCURACY.items():
+                cuts = np.array([_cutoff(t, near, log_accuracy, M) for near in cloud.nearest])
                 gaps = np.empty(cloud.boxes.shape[2])
                 kept = []
                 for i in range(M):
@@ -80,11 +80,11 @@ def main() -> None:
                 row[dtype.name] = {
                     "kept_by_blocks": round(float(np.mean(kept)), 3),
                     "kept_by_points": round(float((square <= cuts[:, None]).mean()), 3),
-                    "rank": int((kernel > np.exp(-digits) * kernel[0]).sum()),
+                    "rank": int((kernel > np.exp(-log_accuracy) * kernel[0]).sum()),
                 }
             entry["scales"].append(row)
-        for dtype, digits in DIGITS.items():
-            entry[f"{dtype.name}_ms"] = best_ms(cloud, unit, digits, dtype)
+        for dtype, log_accuracy in LOG_ACCURACY.items():
+            entry[f"{dtype.name}_ms"] = best_ms(cloud, unit, log_accuracy, dtype)
             entry[f"{dtype.name}_all_pairs_ms"] = best_ms(cloud, unit, 1e9, dtype)
         result["clouds"][name] = entry
         print(name, {k: v for k, v in entry.items() if k != "scales"})

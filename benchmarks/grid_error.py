@@ -16,7 +16,7 @@ from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, write
 from heatfield._sums.columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 from heatfield._sums.fourier import fourier_sums
-from heatfield._sums.fourier.modes import FourierTask, ModeGrid, digits_for
+from heatfield._sums.fourier.modes import FourierTask, ModeGrid, log_accuracy_for
 
 OUTPUT = RESULTS / "grid_error.json"
 KINDS = ("uniform", "place", "cluster", "lattice")
@@ -42,7 +42,7 @@ def factors(x: np.ndarray, t: float, eps: float) -> dict[str, float]:
     D2 = (r**2).sum(axis=0)
     w, g = np.exp(-D2 / (4.0 * t)), np.exp(-D2 / (8.0 * t))
     image = 8.0 * t * (math.log(1.0 / eps) + 4.0)
-    grid = ModeGrid.over(x.min(1), x.max(1), x.min(1), x.max(1), t, digits_for(eps, True), image)
+    grid = ModeGrid.over(x.min(1), x.max(1), x.min(1), x.max(1), t, log_accuracy_for(eps, True), image)
     task = FourierTask(
         targets=x, sources=x, weights=None, grid=grid, t=t, eps=eps,
         directions=True, fourth_moment=True, energy=True, same=True, dtype=np.dtype(np.float64), n_threads=1,

@@ -223,7 +223,7 @@ def test_plain_words():
     assert plain("a\tb\x1b[0m\udc80é") == "a\\tb\\x1b[0m\\udc80é"
     assert shown([]) == ""
     assert shown(["x" * 200]) == "x" * 200
-    assert shown(["a"] * 100, room=10) == "a, a, a, a and 96 more"
+    assert shown(["a"] * 100, width=10) == "a, a, a, a and 96 more"
     assert extent(np.zeros((0, 3))) == "nothing"
     assert chosen_columns(0) == []
     assert chosen_columns(1) == [0]

@@ -14,7 +14,7 @@ from heatfield._sums.fourier.kernel import (
     lanes_for,
     width_for,
 )
-from heatfield._sums.fourier.modes import FourierTask, ModeGrid, digits_for
+from heatfield._sums.fourier.modes import FourierTask, ModeGrid, log_accuracy_for
 from heatfield._sums.fourier.spread import spread
 
 # What docs/fast.md allows; the weight is counted on with 2, the square with 10 (4 tol / 0.4 tol).
@@ -116,7 +116,7 @@ def test_a_heavy_place_outside_the_targets_counts_as_the_largest():
     targets = np.ascontiguousarray(0.2 * rng.random((3, 50)))
     low, high = sources.min(axis=1), sources.max(axis=1)
     for eps in (1e-6, 1e-11):
-        grid = ModeGrid.over(low, high, low, high, 0.002, digits_for(eps, False), 0.0)
+        grid = ModeGrid.over(low, high, low, high, 0.002, log_accuracy_for(eps, False), 0.0)
         task = FourierTask(
             targets=targets, sources=sources, weights=None, grid=grid, t=0.002, eps=eps,
             directions=True, fourth_moment=False, energy=False, same=False,

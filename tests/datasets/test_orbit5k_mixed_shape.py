@@ -36,7 +36,7 @@ def test_mixed_shape_has_all_parts():
     ("call", "message"),
     [
         (lambda: make_orbit5k(0), "n_per_class must be an integer of at least 1, got 0"),
-        (lambda: make_orbit5k(1, 5, parameters=()), "parameters must be finite numbers, one a class"),
+        (lambda: make_orbit5k(1, 5, parameters=()), "parameters must be finite numbers, one per class"),
         (lambda: make_mixed_shape(3), "n_points must be an integer of at least 20, got 3"),
     ],
 )

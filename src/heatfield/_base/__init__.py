@@ -1,1 +1,1 @@
-"""Stands on nothing: input checks, compiling, threads, files."""
+"""Tools that import no other part of the library: input checks, compilation, threads, files."""

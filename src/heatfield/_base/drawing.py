@@ -13,7 +13,7 @@ import numpy as np
 from .check import Array
 from .summary import number, plain, shortened
 
-_COLOR = "#3b6fd4"  # told from black and from white
+_COLOR = "#3b6fd4"  # visible on black and on white
 _MOST_DOTS = 400
 
 

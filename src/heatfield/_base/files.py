@@ -1,4 +1,4 @@
-"""Files and folders that appear under their name whole or not at all."""
+"""Files and folders that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def write_folder_atomically(target: str | os.PathLike[str], files: Mapping[str, 
             path.rename(old)  # a folder that is not empty cannot be replaced in one step
         part.rename(path)
     finally:
-        if old.exists() and not path.exists():  # the new one did not come: the older stays
+        if old.exists() and not path.exists():  # the new folder was not written: the old one stays
             old.rename(path)
         shutil.rmtree(part, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 
 
 def _beside(path: Path, ending: str) -> Path:
-    """A name that no other process takes. Commands clear away files called ``.*.part``."""
+    """A name that no other process uses. Commands remove files called ``.*.part``."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{ending}")
 
 

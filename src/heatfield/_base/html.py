@@ -1,4 +1,4 @@
-"""Pages that carry everything in one file and can ask for nothing else."""
+"""HTML pages that hold everything in one file and load nothing else."""
 
 from __future__ import annotations
 

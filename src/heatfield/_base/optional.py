@@ -26,9 +26,9 @@ def need(
     extra : str
         The extra of this library that installs it.
     name : str, optional
-        How the library is called; its first package otherwise.
+        The name of the library; its first package otherwise.
     verb : "need" or "needs"
-        As it goes with the purpose.
+        Which of the two agrees with the purpose.
     command : str, optional
         What to install it with where it belongs to no extra.
 

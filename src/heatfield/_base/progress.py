@@ -21,7 +21,7 @@ def progress_bar(
 ) -> Bar:
     """A bar over ``items``, or one that ``update`` advances.
 
-    It appears after two seconds and goes when the work is done, unless ``keep``: the bar of a command's
+    It appears after two seconds and is removed when the work is done, unless ``keep``: the bar of a command's
     main work appears at once and stays. Where standard error is not a terminal there is none.
 
     Parameters
@@ -30,7 +30,7 @@ def progress_bar(
     unit : str
         What is counted.
     total : int, optional
-        How many there are, where ``items`` does not know.
+        How many there are, where ``items`` has no length.
     quiet : bool
         No bar at all.
     keep : bool

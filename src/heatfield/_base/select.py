@@ -1,4 +1,4 @@
-"""Order statistics in place: what the median splits and the percentiles stand on."""
+"""Order statistics in place, for the median splits and the percentiles."""
 
 from __future__ import annotations
 

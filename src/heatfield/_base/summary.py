@@ -1,8 +1,8 @@
-"""What an object says of itself in a console (a few lines) and in a notebook (the same and a picture).
+"""The summary of an object, in a console (a few lines) and in a notebook (the same and a picture).
 
 A class derives from `Summarised` and builds a `Summary`; nothing here prints an array in full. Text that
-comes from files, such as the name of a class, is escaped in both. Our own words are ASCII, since not every
-console or redirected file holds more.
+comes from files, such as the name of a class, is escaped in both. Everything else is ASCII, since not every
+console or redirected file can show more.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from .check import Array
 
-# Rows beyond which order statistics are taken from evenly spaced ones: a summary is to appear at once.
+# Rows beyond which order statistics are taken from evenly spaced ones: a summary must appear at once.
 MOST_ROWS = 200_000
 _MOST_COLUMNS = 8
 _CELL = "text-align:left;padding:0 1em 0 0;vertical-align:top"
@@ -24,9 +24,9 @@ _CELL = "text-align:left;padding:0 1em 0 0;vertical-align:top"
 
 @dataclass(frozen=True)
 class Summary:
-    """A title, lines of a word and what it says, and drawings as SVG for notebooks.
+    """A title, lines of a key and its value, and drawings as SVG for notebooks.
 
-    A line's value is text, or a list of cells that stand below those of other lines; the last is a remark.
+    A line's value is text, or a list of cells aligned with those of other lines; the last is a remark.
     """
 
     title: str
@@ -35,25 +35,25 @@ class Summary:
 
     def text(self) -> str:
         """For a console."""
-        indent = max((len(word) for word, _ in self.lines), default=0) + 2
+        indent = max((len(key) for key, _ in self.lines), default=0) + 2
         tables = [value for _, value in self.lines if isinstance(value, list)]
         width = max((len(cell) for value in tables for cell in value[:-1]), default=0)
         rows = [plain(self.title)]
-        for word, value in self.lines:
+        for key, value in self.lines:
             cells = [f"{c:>{width}}" for c in value[:-1]] + value[-1:] if isinstance(value, list) else [value]
-            rows.append(f"  {word:{indent}}{'  '.join(map(plain, cells))}".rstrip())
+            rows.append(f"  {key:{indent}}{'  '.join(map(plain, cells))}".rstrip())
         return "\n".join(rows)
 
     def html(self) -> str:
         """For a notebook; every text is escaped."""
         span = max((len(value) for _, value in self.lines if isinstance(value, list)), default=1)
         rows = []
-        for word, value in self.lines:
+        for key, value in self.lines:
             if isinstance(value, list):
                 cells = "".join(f'<td style="{_CELL}">{_safe(c)}</td>' for c in value)
             else:
                 cells = f'<td colspan="{span}" style="{_CELL}">{_safe(value)}</td>'
-            head = f'<th style="{_CELL};white-space:nowrap">{_safe(word)}</th>'
+            head = f'<th style="{_CELL};white-space:nowrap">{_safe(key)}</th>'
             rows.append(f'<tr style="background:none">{head}{cells}</tr>')
         return (
             f'<div style="font-size:90%"><b>{_safe(self.title)}</b>'
@@ -75,7 +75,7 @@ class Summarised:
 
 
 def plain(text: str) -> str:
-    """The text with what a terminal would obey, or could not print, written as an escape.
+    """The text with control characters, and others that cannot be printed, written as escapes.
 
     Examples
     --------
@@ -105,17 +105,17 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 'es' if word.endswith('s') else 's'}"
 
 
-def shown(names: Iterable[str], room: int = 72) -> str:
-    """As many of the names as there is room for, at least one, and how many there are beyond.
+def shown(names: Iterable[str], width: int = 72) -> str:
+    """As many of the names as fit into ``width`` characters, at least one, and how many more there are.
 
     Examples
     --------
-    >>> shown(["leaf", "branch", "trunk"], room=12)
+    >>> shown(["leaf", "branch", "trunk"], width=12)
     'leaf, branch and 1 more'
     """
     every = [plain(name) for name in names]
     lengths = np.cumsum([len(name) + 2 for name in every])
-    count = max(1, int((lengths <= room + 2).sum()))
+    count = max(1, int((lengths <= width + 2).sum()))
     first = ", ".join(every[:count])
     return f"{first} and {len(every) - count:,} more" if len(every) > count else first
 
@@ -133,7 +133,7 @@ def chosen_columns(count: int, most: int = _MOST_COLUMNS) -> list[int]:
 def quantiles(table: Array, shares: Sequence[float]) -> Array:
     """Quantiles (shares, T) of the finite values of each column; NaN where there is none.
 
-    Of many rows only evenly spaced ones count.
+    Beyond `MOST_ROWS` only evenly spaced rows are used.
     """
     table = table[:: 1 + max(0, len(table) - 1) // MOST_ROWS]
     found = np.full((len(shares), table.shape[1]), np.nan)

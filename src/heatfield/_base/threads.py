@@ -1,8 +1,8 @@
-"""Work cut into pieces and spread over threads.
+"""Work cut into pieces and distributed over threads.
 
 The compiled functions run without the GIL, so ordinary Python threads use all cores:
-nothing survives the call, forked and spawned workers are safe, and two callers never
-meet in a shared pool. Every piece writes to places of its own, so the result does
+no thread outlives the call, forked and spawned workers are safe, and two callers never
+share a pool. Every piece writes to its own part of the result, which therefore does
 not depend on the number of threads.
 """
 
@@ -15,14 +15,14 @@ from threading import Event, local
 from .progress import progress_bar
 
 # Pairs that one piece of many clouds holds: about a tenth of a second, so that the bar moves and Ctrl-C
-# is heard.
+# takes effect soon.
 _EVEN_LOAD = 4e6
-# Set for a thread that works for another one: the event that tells it to stop.
+# Set for a thread that works for another one: the event that is set to stop it.
 _asked = local()
 
 
 class Stopped(BaseException):
-    """Raised in a thread whose caller was interrupted; nobody sees it."""
+    """Raised in a thread whose caller was interrupted; it never reaches the user."""
 
 
 def stop_if_asked() -> None:
@@ -82,8 +82,8 @@ def run_pieces(
         rest = iter(todo)
         stop = Event()
 
-        def draw() -> None:
-            # Each thread draws the next piece itself: handing out thousands of futures costs more
+        def take_pieces() -> None:
+            # Each thread takes the next piece itself: submitting thousands of futures costs more
             # than computing them. The iterator of a list may be shared, the GIL guards it.
             for first, last in rest:
                 if stop.is_set() or (outer is not None and outer.is_set()):
@@ -92,10 +92,10 @@ def run_pieces(
                 bar.update(last - first)
 
         with ThreadPoolExecutor(n_threads, thread_name_prefix="heatfield") as pool:
-            running = {pool.submit(draw) for _ in range(min(n_threads, len(todo)))}
+            running = {pool.submit(take_pieces) for _ in range(min(n_threads, len(todo)))}
             try:
                 while running:
-                    # A time-out lets Ctrl-C in while the threads compute.
+                    # With a time-out, Ctrl-C takes effect while the threads compute.
                     done, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
                     for future in done:
                         future.result()
@@ -105,7 +105,7 @@ def run_pieces(
 
 
 def run_alone(work: Callable[[], object]) -> None:
-    """Call one long piece of work in its own thread, so that Ctrl-C is heard while it computes.
+    """Call one long piece of work in its own thread, so that Ctrl-C takes effect while it computes.
 
     What it does in pieces then ends after those under way.
     """

@@ -1,4 +1,4 @@
-"""`HFSClassifier`: its options, and what they mean. What it does stands in `estimator`."""
+"""`HFSClassifier`: its options, and what they mean. Its methods are in `estimator`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class HFSClassifier(CloudClassifier):
     """Classify point clouds by their heat field signatures.
 
     Signatures are computed in closed form, gaps filled from the training set, features
-    standardised (those constant up to round-off silenced, so that rotating a cloud
+    standardised (those constant up to round-off set to 0, so that rotating a cloud
     never changes its class). The closed-form variants pool them by fixed statistics and read
     them out by a small classifier; "full" and "dgcnn" learn the pooling (and need torch).
 
@@ -63,15 +63,15 @@ class HFSClassifier(CloudClassifier):
     augment : bool, optional
         Of "dgcnn": stretch and move each cloud anew in every epoch, as its authors do; the default.
     validation : float, optional
-        Share of every class that is only watched; its loss and accuracy are in ``history_``.
+        Share of every class that is held out of training; its loss and accuracy are in ``history_``.
     patience : int, optional
         Stop after so many epochs without a better loss there, and keep the best weights.
     train_points : int, optional
         In training, draw so many points of each cloud anew for every epoch. The features still come from
         all points, and prediction uses all. A quarter of the points takes a quarter of the time.
     whole_epochs : int, optional
-        The last so many epochs take all points all the same: a maximum over few points is smaller than
-        one over all, and the network had better know it.
+        The last so many epochs take all points nevertheless: a maximum over few points is smaller than
+        one over all, which the network must have seen in training.
     random_state : int, optional
         Seed of the network, its batches and the inner folds. On one thread the result is the same
         to the bit.

@@ -1,4 +1,4 @@
-"""The one cross-validation: every cloud is predicted once, by a model that has not seen it."""
+"""The one cross-validation: every cloud is predicted once, by a model that was not fitted on it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .labels import rarest_class
 
 @dataclass(frozen=True)
 class Fold:
-    """A model, and the clouds that it has not seen."""
+    """A model, and the clouds that were held out."""
 
     number: int  # from 0
     count: int  # of all folds
     model: HFSClassifier  # fitted on all other clouds
     test: NDArray[np.int64]
     features: Any  # of the clouds in ``test``
-    predicted: NDArray  # their labels, as the model sees them
+    predicted: NDArray  # their labels by the model
 
 
 def cross_validate(
@@ -40,7 +40,7 @@ def cross_validate(
     """Fit clones of a classifier on features that were computed before, fold by fold.
 
     Settings are checked against the labels of every fold before the first one is fitted: a class that is
-    too rare in the last fold is said at once.
+    too rare in the last fold is reported at once.
 
     Parameters
     ----------

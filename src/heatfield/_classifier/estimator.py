@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, check_choice, check_count
-from .._features.cloud_input import TakesClouds
+from .._features.cloud_input import CloudEstimator
 from .._features.layout import VARIANT_BLOCKS
 from . import closed_form, learned
 from .input_range import InputRange
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .._features.point_table import PointTable
 
 
-class CloudClassifier(ClassifierMixin, TakesClouds):
+class CloudClassifier(ClassifierMixin, CloudEstimator):
     """The methods of `HFSClassifier`, which adds the options."""
 
     def fit(self, clouds: Sequence[ArrayLike], y: Labels) -> Self:
@@ -45,7 +45,7 @@ class CloudClassifier(ClassifierMixin, TakesClouds):
         if len(y) != len(checked):
             raise ValueError(f"y has {len(y)} labels for {len(checked)} clouds")
         self._forget()
-        plan = self._check_settings(y, checked[0].shape[1])  # what is wrong is said before the long work
+        plan = self._check_settings(y, checked[0].shape[1])  # errors are raised before the long work
         if plan is not None:
             table = learned.table_of(self, checked, plan.learner.recipe, cache=self.cache)
             learned.fit(self, table, plan)
@@ -129,7 +129,7 @@ class CloudClassifier(ClassifierMixin, TakesClouds):
         >>> bool((model.predict_features(features) == model.predict(clouds)).all())
         True
         """
-        return self._fitted_side(features).predict(self, features)
+        return self._fitted_module(features).predict(self, features)
 
     def predict_proba_features(self, features: Any) -> Array:
         """`predict_proba` from features that were computed before, as `fit_features` takes them.
@@ -142,7 +142,7 @@ class CloudClassifier(ClassifierMixin, TakesClouds):
         -------
         probabilities : (N, classes)
         """
-        return self._fitted_side(features).probabilities(self, features)
+        return self._fitted_module(features).probabilities(self, features)
 
     def point_table(self, clouds: Sequence[ArrayLike], *, cache: str | Path | None = None) -> PointTable:
         """Features of all points, as a learned variant needs them.
@@ -217,7 +217,7 @@ class CloudClassifier(ClassifierMixin, TakesClouds):
         return self.variant in LEARNED
 
     def _forget(self) -> None:
-        """Nothing of an earlier fit stays, also where the variant has changed."""
+        """Remove all attributes of an earlier fit, also where the variant has changed."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
 
@@ -229,12 +229,12 @@ class CloudClassifier(ClassifierMixin, TakesClouds):
         closed_form.check(self, n_dims)
         return None
 
-    def _fitted_side(self, features: Any) -> Any:
-        """The module of the variant that was fitted, once the features are found to be its own."""
+    def _fitted_module(self, features: Any) -> Any:
+        """The module of the variant that was fitted, after a check that the features are its own."""
         check_is_fitted(self, "classes_")
-        side = learned if hasattr(self, "learner_") else closed_form
-        side.check_features(self, features)
-        return side
+        module = learned if hasattr(self, "learner_") else closed_form
+        module.check_features(self, features)
+        return module
 
     def _features_of(self, clouds: Sequence[ArrayLike]) -> Any:
         """The features of new clouds.

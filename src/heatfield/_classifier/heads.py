@@ -56,7 +56,7 @@ def head_pipeline(model: Any, head: str, dense: bool) -> Pipeline:
     else:
         last = SVC(C=10.0, break_ties=True, random_state=model.random_state)
     precision = check_dtype(model.dtype)
-    # What the fast path leaves open is no signal either.
+    # The error of the fast path is no signal either.
     noise = ROUND_OFF[precision] if dense else 100.0 * check_tol(model.tol, precision)
     scaler = RoundOffScaler(noise, magnitudes(model.descriptor_.layout()))
     return make_pipeline(GapImputer(), scaler, last)

@@ -1,4 +1,4 @@
-"""What training clouds were like, and a word when others arrive: mostly another unit or another sampling."""
+"""The range of the training clouds, and a warning for others: often another unit or sampling."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class InputRange:
         return cls((float(known.min()), float(known.max())), (float(min(sizes)), float(max(sizes))))
 
     def unlike(self, clouds: Sequence[Array]) -> list[tuple[int, str]]:
-        """Clouds far outside, by index, and what is odd about each."""
+        """Clouds far outside, by index, and what is unusual about each."""
         found = []
         for i, (radius, cloud) in enumerate(zip(_radii(clouds), clouds, strict=True)):
             if radius > 0.0 and _outside(radius, self.radius):

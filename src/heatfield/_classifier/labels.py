@@ -16,7 +16,7 @@ Labels = Sequence[Any] | NDArray[Any]
 def checked_labels(y: Labels) -> np.ndarray:
     """Labels of at least two classes as an array of words or of numbers."""
     labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind not in "biufU":  # as of pandas: words and numbers, but numpy does not know it
+    if labels.dtype.kind not in "biufU":  # for instance from pandas: words or numbers in an array of objects
         plain = np.array(labels.tolist())
         if plain.dtype.kind not in "biufU" or len({isinstance(v, str) for v in labels.tolist()}) > 1:
             some = list(dict.fromkeys(map(repr, labels.tolist())))[:5]
@@ -29,6 +29,6 @@ def checked_labels(y: Labels) -> np.ndarray:
 
 
 def rarest_class(labels: np.ndarray) -> tuple[Any, int]:
-    """The label that the fewest clouds carry, and how many they are."""
+    """The label of the fewest clouds, and how many they are."""
     values, counts = np.unique(labels, return_counts=True)
     return values.tolist()[counts.argmin()], int(counts.min())

@@ -1,4 +1,4 @@
-"""The learned variants: a table of point features, and a network that pools and reads it; only here torch."""
+"""The learned variants: a table of point features, and a network (in torch) that pools and classifies it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._features.point_features import PointSettings
 from .._features.point_table import PointTable, point_table
 from .._features.settings import options_of
 from .labels import checked_labels
-from .training_options import held_out, torch_side, training
+from .training_options import held_out, learner_module, training
 
 if TYPE_CHECKING:
     from ..nn._learner import Learner
@@ -34,7 +34,7 @@ def point_recipe(model: Any, n_dims: int) -> PointSettings:
 
 def new_learner(model: Any, recipe: PointSettings, n_classes: int) -> Learner:
     """An untrained network of the classifier's kind."""
-    learner = torch_side()
+    learner = learner_module()
     return learner.Learner(
         model.variant, recipe, n_classes, model.network, learner.choose_device(model.device)
     )
@@ -47,7 +47,7 @@ class LearningPlan:
     learner: Learner  # not trained yet
     classes: NDArray
     positions: NDArray[np.int64]  # of the labels among the classes
-    watching: NDArray[np.bool_] | None
+    validation: NDArray[np.bool_] | None  # which clouds are held out
     training: Training
 
 
@@ -56,16 +56,16 @@ def plan_learning(model: Any, recipe: PointSettings, labels: NDArray) -> Learnin
     classes, positions = np.unique(labels, return_inverse=True)
     positions = positions.astype(np.int64)
     options = training(model, positions, classes)
-    # Without a seed every split is another, but a training that goes on must find the one it had.
+    # Without a seed every split differs, but a training that is continued must have the same one.
     seed = 0 if options.seed is None and options.checkpoint is not None else options.seed
-    watching = held_out(model.validation, positions, classes, seed)
-    return LearningPlan(new_learner(model, recipe, len(classes)), classes, positions, watching, options)
+    validation = held_out(model.validation, positions, classes, seed)
+    return LearningPlan(new_learner(model, recipe, len(classes)), classes, positions, validation, options)
 
 
 def table_of(
     model: Any, clouds: list[Array], recipe: PointSettings, *, cache: str | Path | None = None
 ) -> PointTable:
-    """Features by a recipe, in the unit of the fitted network if they are for it."""
+    """Features by a recipe, in the unit of the fitted network where the recipe is its own."""
     learner = getattr(model, "learner_", None)
     if learner is not None and clouds[0].shape[1] != learner.recipe.n_dims:
         raise ValueError(
@@ -78,7 +78,7 @@ def table_of(
 
 def fit(model: Any, table: PointTable, plan: LearningPlan) -> None:
     """Train the network."""
-    plan.learner.fit(table, plan.positions, plan.watching, plan.training)
+    plan.learner.fit(table, plan.positions, plan.validation, plan.training)
     model.learner_, model.history_, model.classes_ = plan.learner, plan.learner.history, plan.classes
 
 

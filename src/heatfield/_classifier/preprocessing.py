@@ -1,4 +1,4 @@
-"""From descriptors to labels: gaps filled, round-off silenced, and the network that reads them."""
+"""From descriptors to labels: gaps filled, features that vary only by round-off set to 0, a network."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .._features.layout import Layout
 
 # Blocks whose numbers are differences of quantities of order one: their round-off is
 # that of 1, however small they are. The others are exact relative to themselves.
-_ORDER_ONE = {"hds", "transition", "spectrum", "gradient", "correlation", "coupling", "neighbourhood"}
+_ORDER_ONE_BLOCKS = {"hds", "transition", "spectrum", "gradient", "correlation", "coupling", "neighbourhood"}
 
 
 def magnitudes(columns: Layout) -> Array:
-    """The magnitude below which a feature's own size says nothing: 1, or 0 where it is exact by itself."""
+    """The least magnitude to which a feature's round-off is relative: 1, or 0 where it is its own size."""
     out = np.zeros(columns.width)
     for block, place in columns.columns.items():
-        out[place] = 1.0 if block in _ORDER_ONE else 0.0
+        out[place] = 1.0 if block in _ORDER_ONE_BLOCKS else 0.0
     return out
 
 
@@ -51,13 +51,13 @@ class GapImputer(TransformerMixin, BaseEstimator):
 class RoundOffScaler(TransformerMixin, BaseEstimator):
     """Standardise, but set to zero what varies only by round-off.
 
-    Plain standardisation divides a nearly constant feature by its tiny spread and
+    Plain standardisation divides a nearly constant feature by its tiny standard deviation and
     so turns the last digits, which a rotation of the cloud changes, into a signal.
 
     Parameters
     ----------
     tolerance : float
-        Spread, relative to the feature's magnitude, that counts as round-off.
+        Standard deviation, relative to the feature's magnitude, that counts as round-off.
     magnitude : array_like, optional
         Least magnitude of each feature (see `magnitudes`); its largest training value otherwise.
     """
@@ -67,15 +67,15 @@ class RoundOffScaler(TransformerMixin, BaseEstimator):
         self.magnitude = magnitude
 
     def fit(self, X: Array, y: Any = None) -> RoundOffScaler:  # noqa: ARG002
-        """Learn mean and spread of each feature, and which are constant."""
+        """Learn mean and standard deviation of each feature, and which are constant."""
         X = validate_data(self, X, dtype=np.float64)
         largest = np.abs(X).max(axis=0)
         if self.magnitude is not None:
             largest = np.maximum(largest, np.asarray(self.magnitude))
         self.mean_ = X.mean(axis=0)
-        spread = X.std(axis=0)
-        self.constant_ = spread <= self.tolerance * largest
-        self.scale_ = np.where(self.constant_, 1.0, spread)
+        deviation = X.std(axis=0)
+        self.constant_ = deviation <= self.tolerance * largest
+        self.scale_ = np.where(self.constant_, 1.0, deviation)
         return self
 
     def transform(self, X: Array) -> Array:
@@ -88,12 +88,12 @@ class RoundOffScaler(TransformerMixin, BaseEstimator):
 class AnnealedMLP(MLPClassifier):
     """scikit-learn's network, trained to the end twice: at its learning rate, then at a tenth of it.
 
-    The second pass lets the weights settle where the first, with its larger steps, keeps
-    jumping around the minimum.
+    The second pass lets the weights converge where the first, with its larger steps,
+    oscillates around the minimum.
     """
 
     def fit(self, X: Array, y: Any) -> AnnealedMLP:
-        """Train, and train on more gently."""
+        """Train, then train again at a tenth of the learning rate."""
         asked = {name: getattr(self, name) for name in ("learning_rate_init", "warm_start")}
         try:
             super().fit(X, y)

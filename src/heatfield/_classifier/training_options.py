@@ -36,7 +36,7 @@ def refuse_learned_options(model: Any) -> None:
 
 def training(model: Any, labels: NDArray, classes: NDArray, recipe: Training | None = None) -> Training:
     """How to train: the recipe, by default the variant's own, with what the user asked for."""
-    found = torch_side().RECIPES[model.variant] if recipe is None else recipe
+    found = learner_module().RECIPES[model.variant] if recipe is None else recipe
     asked: dict[str, Any] = {"progress": model.progress}
     if model.random_state is not None:
         asked["seed"] = check_count(model.random_state, "random_state", 0)
@@ -93,7 +93,7 @@ def training(model: Any, labels: NDArray, classes: NDArray, recipe: Training | N
 
 
 def _class_weights(wanted: Any, labels: NDArray, classes: NDArray) -> tuple[float, ...]:
-    """A weight a class; "balanced" is inverse to its number of clouds."""
+    """One weight per class; "balanced" is inverse to its number of clouds."""
     if isinstance(wanted, Mapping):
         unknown = [key for key in wanted if key not in classes.tolist()]
         if unknown:
@@ -109,7 +109,7 @@ def _class_weights(wanted: Any, labels: NDArray, classes: NDArray) -> tuple[floa
 
 
 def held_out(share: Any, labels: NDArray, classes: NDArray, seed: int | None) -> NDArray[np.bool_] | None:
-    """Which clouds only watch: a share of every class, at least one of each."""
+    """Which clouds are held out for validation: a share of every class, at least one of each."""
     if not share:
         return None
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 < share < 1.0:
@@ -125,8 +125,8 @@ def held_out(share: Any, labels: NDArray, classes: NDArray, seed: int | None) ->
     return out
 
 
-def torch_side() -> Any:
-    """The module of the networks: torch is imported where it is needed."""
+def learner_module() -> Any:
+    """The module of the networks, imported only here because it imports torch."""
     from ..nn import _learner
 
     return _learner

@@ -77,8 +77,8 @@ def kd_order(points: Any) -> Any:
 def arrange(points: Any) -> tuple[Any, Any, Any, Any, int]:
     """Sort and normalise a cloud for the pair sums.
 
-    Returns ``sources`` (n, m), one axis a row, in kd order; ``boxes`` (2, n, blocks),
-    the lower and upper corner of each block; ``order``, the place of each column in
+    Returns ``sources`` (n, m), one row per axis, in kd order; ``boxes`` (2, n, blocks),
+    the lower and upper corner of each block; ``order``, the row of each column in
     the caller's cloud; the origin o and the exponent e with original = normalised * 2**e + o.
     """
     m, n = points.shape
@@ -110,7 +110,7 @@ def bounding_boxes(sources: Any) -> Any:
 
 
 @compiled()
-def gap_squared(low: Any, high: Any, boxes: Any, b: int) -> float:
+def block_gap_squared(low: Any, high: Any, boxes: Any, b: int) -> float:
     """Smallest squared distance between the box (low, high) and block b."""
     total = 0.0
     for k in range(low.shape[0]):
@@ -120,7 +120,7 @@ def gap_squared(low: Any, high: Any, boxes: Any, b: int) -> float:
 
 
 @compiled()
-def reach_squared(low: Any, high: Any, boxes: Any, b: int) -> float:
+def block_reach_squared(low: Any, high: Any, boxes: Any, b: int) -> float:
     """Largest squared distance between the box (low, high) and block b."""
     total = 0.0
     for k in range(low.shape[0]):

@@ -1,8 +1,8 @@
 """A tree of boxes over the blocks of an arranged cloud, and the walks through it.
 
-The kd order halves the blocks again and again, so the tree is already there: a node is a
+The kd order halves the blocks again and again and so defines the tree: a node is a
 run of blocks, its left child the first half (rounded up), its right child the rest. The
-nodes stand in pre-order: the left child of node i is i + 1, the right one
+nodes are stored in pre-order: the left child of node i is i + 1, the right one
 i + 2 * (blocks of the left child). Nothing but the boxes has to be kept.
 """
 
@@ -41,7 +41,7 @@ def grow(boxes: Any) -> tuple[Any, Any, Any]:
             left = (size[i] + 1) // 2
             begin[i + 1], size[i + 1] = begin[i], left
             begin[i + 2 * left], size[i + 2 * left] = begin[i] + left, size[i] - left
-    for i in range(count - 1, -1, -1):  # and boxes grow from the leaves up
+    for i in range(count - 1, -1, -1):  # and boxes are joined from the leaves up
         if size[i] == 1:
             for k in range(n):
                 nodes[i, 0, k] = boxes[0, k, begin[i]]
@@ -55,7 +55,7 @@ def grow(boxes: Any) -> tuple[Any, Any, Any]:
 
 
 @compiled()
-def gap(low: Any, high: Any, node: Any) -> float:
+def node_gap_squared(low: Any, high: Any, node: Any) -> float:
     """Smallest squared distance between the box (low, high) and a node's box."""
     total = 0.0
     for k in range(low.shape[0]):
@@ -65,13 +65,16 @@ def gap(low: Any, high: Any, node: Any) -> float:
 
 
 @compiled()
-def reach(low: Any, high: Any, node: Any) -> float:
+def node_reach_squared(low: Any, high: Any, node: Any) -> float:
     """Largest squared distance between the box (low, high) and a node's box."""
     total = 0.0
     for k in range(low.shape[0]):
         step = max(high[k] - node[0, k], node[1, k] - low[k])
         total += step * step
     return total
+
+
+gap, reach = node_gap_squared, node_reach_squared  # the names under which `baselines` imports them
 
 
 @compiled()
@@ -92,9 +95,9 @@ def _walk_within(
     while top:
         top -= 1
         i = stack[top]
-        if gap(low, high, nodes[i]) > cut:
+        if node_gap_squared(low, high, nodes[i]) > cut:
             continue
-        if size[i] == 1 or reach(low, high, nodes[i]) <= cut:
+        if size[i] == 1 or node_reach_squared(low, high, nodes[i]) <= cut:
             if estimate:
                 count += points_in(begin[i], size[i], m)
             else:
@@ -151,7 +154,7 @@ def nearest_source(targets: Any, sources: Any, nodes: Any, begin: Any, size: Any
         while top:
             top -= 1
             b = stack[top]
-            if gap(at, at, nodes[b]) >= out[i]:
+            if node_gap_squared(at, at, nodes[b]) >= out[i]:
                 continue
             if size[b] == 1:
                 for j in range(begin[b] * BLOCK, min(m, (begin[b] + 1) * BLOCK)):
@@ -161,7 +164,7 @@ def nearest_source(targets: Any, sources: Any, nodes: Any, begin: Any, size: Any
                     out[i] = min(out[i], square)
                 continue
             left, right = b + 1, b + 2 * ((size[b] + 1) // 2)
-            if gap(at, at, nodes[left]) <= gap(at, at, nodes[right]):
+            if node_gap_squared(at, at, nodes[left]) <= node_gap_squared(at, at, nodes[right]):
                 left, right = right, left
             stack[top], stack[top + 1] = left, right  # the nearer one is taken first
             top += 2

@@ -20,7 +20,7 @@ MANY = 4096
 
 @dataclass(frozen=True, eq=False)
 class ArrangedCloud:
-    """Points arranged for the sums (see `arrange`): the only form in which they pass through the library.
+    """Points arranged for the sums (see `arrange`): the only form in which the library uses them.
 
     Query points off the data are arranged in the same way, in the units of their cloud (`arrange_like`).
     """

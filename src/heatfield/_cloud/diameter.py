@@ -8,8 +8,8 @@ import numpy as np
 
 from .._base.compile import compiled
 from .._base.threads import pieces
-from .arrange import BLOCK, reach_squared
-from .box_tree import DEPTH, Tree, reach
+from .arrange import BLOCK, block_reach_squared
+from .box_tree import DEPTH, Tree, node_reach_squared
 
 # Minima and maxima vectorise only if the compiler may ignore NaN, and validated points have none. No more
 # is allowed: a fused product here, and none in a copy of the function inlined elsewhere, would change bits.
@@ -44,9 +44,8 @@ def _largest(sources: Any, i: int, start: int, stop: int, best: float) -> float:
 def diameter_squared(sources: Any, boxes: Any) -> float:
     """Largest squared distance between two points.
 
-    Walking from a point to its farthest and on from there soon finds a very long
-    pair; after that only pairs of blocks whose corners are farther apart than it
-    are looked at.
+    Going from a point to its farthest, and on from there, soon finds a very distant
+    pair; after that only pairs of blocks whose corners are farther apart are examined.
     """
     m = sources.shape[1]
     blocks = boxes.shape[2]
@@ -58,26 +57,26 @@ def diameter_squared(sources: Any, boxes: Any) -> float:
         best, here = square, there
     for a in range(blocks):
         for b in range(a, blocks):
-            if reach_squared(boxes[0, :, a], boxes[1, :, a], boxes, b) <= best:
+            if block_reach_squared(boxes[0, :, a], boxes[1, :, a], boxes, b) <= best:
                 continue
             for i in range(a * BLOCK, min(m, (a + 1) * BLOCK)):
-                if reach_squared(sources[:, i], sources[:, i], boxes, b) > best:
+                if block_reach_squared(sources[:, i], sources[:, i], boxes, b) > best:
                     best = _largest(sources, i, b * BLOCK, min(m, (b + 1) * BLOCK), best)
     return best
 
 
 def diameter_of_many(sources: Any, tree: Tree) -> float:
-    """`diameter_squared` through the tree of boxes: a long pair first, then only what could be longer."""
-    best = long_walk(sources)
-    compass, radius = directions(sources, *tree)
-    for first, last in pieces(radius.size, 32768):  # in pieces, so that Ctrl-C is heard
-        best = farthest_by_tree(sources, *tree, compass, radius, first, last, best)
+    """`diameter_squared` through the tree of boxes: a very distant pair, then what could be farther."""
+    best = distant_pair_squared(sources)
+    direction_boxes, radius = bound_directions(sources, *tree)
+    for first, last in pieces(radius.size, 32768):  # in pieces, so that Ctrl-C takes effect soon
+        best = farthest_by_tree(sources, *tree, direction_boxes, radius, first, last, best)
     return float(best)
 
 
 @compiled()
-def long_walk(sources: Any) -> float:
-    """The squared length of a very long pair: from a point to its farthest, and on from there."""
+def distant_pair_squared(sources: Any) -> float:
+    """The squared distance of a very distant pair: from a point to its farthest, and on from there."""
     best, here = 0.0, 0
     for _ in range(8):
         square, there = _farthest(sources, here, 0, sources.shape[1])
@@ -88,17 +87,17 @@ def long_walk(sources: Any) -> float:
 
 
 @compiled()
-def directions(sources: Any, nodes: Any, begin: Any, size: Any) -> tuple[Any, Any]:
+def bound_directions(sources: Any, nodes: Any, begin: Any, size: Any) -> tuple[Any, Any]:
     """For every node, the box of its points' unit vectors from the cloud's centre, and their largest length.
 
-    Boxes along the axes fit a shell badly: their corners stick out of it, and on a sphere a
-    whole cap of blocks looks far enough from every block. Seen from the centre, only what
-    lies opposite can be far away.
+    Boxes along the axes bound a shell badly: their corners lie outside of it, so that on a sphere
+    many blocks seem far enough from every block. Two points are far apart only if their directions
+    from the centre are nearly opposite, which the boxes of directions bound well.
     """
     n, m = sources.shape
     count = nodes.shape[0]
-    compass = np.empty((count, 2, n))
-    compass[:, 0], compass[:, 1] = 1.0, -1.0
+    direction_boxes = np.empty((count, 2, n))
+    direction_boxes[:, 0], direction_boxes[:, 1] = 1.0, -1.0
     radius = np.zeros(count)
     center = 0.5 * (nodes[0, 0] + nodes[0, 1])
     for i in range(count - 1, -1, -1):
@@ -106,8 +105,8 @@ def directions(sources: Any, nodes: Any, begin: Any, size: Any) -> tuple[Any, An
             left, right = i + 1, i + 2 * ((size[i] + 1) // 2)
             radius[i] = max(radius[left], radius[right])
             for k in range(n):
-                compass[i, 0, k] = min(compass[left, 0, k], compass[right, 0, k])
-                compass[i, 1, k] = max(compass[left, 1, k], compass[right, 1, k])
+                direction_boxes[i, 0, k] = min(direction_boxes[left, 0, k], direction_boxes[right, 0, k])
+                direction_boxes[i, 1, k] = max(direction_boxes[left, 1, k], direction_boxes[right, 1, k])
             continue
         for j in range(begin[i] * BLOCK, min(m, (begin[i] + 1) * BLOCK)):
             square = 0.0
@@ -117,21 +116,27 @@ def directions(sources: Any, nodes: Any, begin: Any, size: Any) -> tuple[Any, An
             radius[i] = max(radius[i], length)
             for k in range(n):
                 along = (sources[k, j] - center[k]) / length if length > 0.0 else 0.0
-                compass[i, 0, k] = min(compass[i, 0, k], along)
-                compass[i, 1, k] = max(compass[i, 1, k], along)
-    return compass, radius
+                direction_boxes[i, 0, k] = min(direction_boxes[i, 0, k], along)
+                direction_boxes[i, 1, k] = max(direction_boxes[i, 1, k], along)
+    return direction_boxes, radius
 
 
 @compiled()
-def _opposite(compass: Any, radius: Any, a: int, b: int) -> float:
+def _bound_by_direction(direction_boxes: Any, radius: Any, a: int, b: int) -> float:
     """Upper bound of the squared distance between nodes a and b, from their directions.
 
     |p - q|**2 = (|p| + |q|)**2 - |p| |q| |p/|p| + q/|q||**2, and the last factor is at least the gap
     between the one box of directions and the mirrored other. It grows with |p| and |q|.
     """
     apart = 0.0
-    for k in range(compass.shape[2]):
-        step = max(0.0, max(compass[a, 0, k] + compass[b, 0, k], -compass[a, 1, k] - compass[b, 1, k]))
+    for k in range(direction_boxes.shape[2]):
+        step = max(
+            0.0,
+            max(
+                direction_boxes[a, 0, k] + direction_boxes[b, 0, k],
+                -direction_boxes[a, 1, k] - direction_boxes[b, 1, k],
+            ),
+        )
         apart += step * step
     p, q = radius[a], radius[b]
     if apart >= 2.0:  # at a right angle or less the bound no longer grows with both lengths
@@ -145,7 +150,7 @@ def farthest_by_tree(
     nodes: Any,
     begin: Any,
     size: Any,
-    compass: Any,
+    direction_boxes: Any,
     radius: Any,
     first: int,
     last: int,
@@ -156,7 +161,7 @@ def farthest_by_tree(
     stack = np.empty(DEPTH, np.int64)
     at = np.empty(n)
     for a in range(first, last):
-        if size[a] > 1 or reach(nodes[a, 0], nodes[a, 1], nodes[0]) <= best:
+        if size[a] > 1 or node_reach_squared(nodes[a, 0], nodes[a, 1], nodes[0]) <= best:
             continue
         start, stop = begin[a] * BLOCK, min(m, (begin[a] + 1) * BLOCK)
         stack[0] = 0
@@ -164,10 +169,10 @@ def farthest_by_tree(
         while top:
             top -= 1
             b = stack[top]
-            # Every pair is seen from both ends; the later block looks back at the earlier.
-            if begin[b] > begin[a] or reach(nodes[a, 0], nodes[a, 1], nodes[b]) <= best:
+            # Every pair occurs from both ends; it is examined from the later block.
+            if begin[b] > begin[a] or node_reach_squared(nodes[a, 0], nodes[a, 1], nodes[b]) <= best:
                 continue
-            if _opposite(compass, radius, a, b) <= best:
+            if _bound_by_direction(direction_boxes, radius, a, b) <= best:
                 continue
             if size[b] > 1:
                 stack[top], stack[top + 1] = b + 1, b + 2 * ((size[b] + 1) // 2)
@@ -177,6 +182,6 @@ def farthest_by_tree(
             for i in range(start, stop):
                 for k in range(n):
                     at[k] = sources[k, i]
-                if reach(at, at, nodes[b]) > best:
+                if node_reach_squared(at, at, nodes[b]) > best:
                     best = _largest(sources, i, begins, min(m, begins + BLOCK), best)
     return best

@@ -1,7 +1,7 @@
 """Distance of every point to the nearest distinct one, exact, without a table of distances.
 
-Small clouds compare blocks, large ones walk the tree of boxes. Copies of one place are counted node by node,
-never pair by pair, so a cloud of a million equal points takes no longer than any other.
+Small clouds compare blocks, large ones search the tree of boxes. Copies of one place are counted node by
+node, never pair by pair, so a cloud of a million equal points takes no longer than any other.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 
 from .._base.compile import compiled
 from .._base.threads import pieces, run_pieces
-from .arrange import BLOCK, gap_squared
-from .box_tree import DEPTH, Tree, gap, points_in
+from .arrange import BLOCK, block_gap_squared
+from .box_tree import DEPTH, Tree, node_gap_squared, points_in
 
 # Minima and maxima vectorise only if the compiler may ignore NaN, and validated points have none. No more
 # is allowed: a fused product here, and none in a copy of the function inlined elsewhere, would change bits.
@@ -50,10 +50,10 @@ def nearest_distinct(sources: Any, boxes: Any) -> tuple[Any, Any]:
             nearest[i], same[i] = _nearest_in_block(sources, i, start, stop, nearest[i])
         farthest = nearest[start:stop].max()
         for b in range(blocks):
-            if b == a or gap_squared(boxes[0, :, a], boxes[1, :, a], boxes, b) > farthest:
+            if b == a or block_gap_squared(boxes[0, :, a], boxes[1, :, a], boxes, b) > farthest:
                 continue
             for i in range(start, stop):
-                if gap_squared(sources[:, i], sources[:, i], boxes, b) <= nearest[i]:
+                if block_gap_squared(sources[:, i], sources[:, i], boxes, b) <= nearest[i]:
                     found = _nearest_in_block(sources, i, b * BLOCK, min(m, (b + 1) * BLOCK), nearest[i])
                     nearest[i] = found[0]
                     same[i] += found[1]
@@ -112,13 +112,13 @@ def nearest_by_tree(
         while top:
             top -= 1
             b = stack[top]
-            if gap(low, high, nodes[b]) > farthest or (size[b] == 1 and begin[b] == a):
+            if node_gap_squared(low, high, nodes[b]) > farthest or (size[b] == 1 and begin[b] == a):
                 continue
             holds_own = begin[b] <= a < begin[b] + size[b]
             if size[b] > 1 and (holds_own or not _is_one_place(nodes[b])):
                 left, right = b + 1, b + 2 * ((size[b] + 1) // 2)
-                # The nearer child is looked at first: it narrows the search for the other.
-                if gap(low, high, nodes[left]) <= gap(low, high, nodes[right]):
+                # The nearer child is searched first, which shortens the search of the other.
+                if node_gap_squared(low, high, nodes[left]) <= node_gap_squared(low, high, nodes[right]):
                     left, right = right, left
                 stack[top], stack[top + 1] = left, right
                 top += 2
@@ -128,9 +128,9 @@ def nearest_by_tree(
             for i in range(start, stop):
                 for k in range(n):
                     at[k] = sources[k, i]
-                if gap(at, at, nodes[b]) > nearest[i]:
+                if node_gap_squared(at, at, nodes[b]) > nearest[i]:
                     continue
-                # Of many copies of one place, one tells the distance of all.
+                # Of many copies of one place, one gives the distance of all.
                 seen = 1 if one_place else count
                 nearest[i], hits = _nearest_in_block(sources, i, begins, begins + seen, nearest[i])
                 same[i] += hits * (count // seen)

@@ -7,8 +7,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 
-class TakesClouds(BaseEstimator):
-    """An estimator whose input is a list of clouds: neither a 2-D array nor free of gaps."""
+class CloudEstimator(BaseEstimator):
+    """An estimator whose input is a list of clouds, not one 2-D array."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

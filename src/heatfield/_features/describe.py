@@ -1,8 +1,8 @@
 """The descriptor of one cloud: signatures, and their pooling into one row.
 
 Every step is one compiled call, so that a cloud of a hundred points spends its time
-there and threads over clouds hardly meet in the interpreter. A large cloud takes the fast path, scale
-by scale, and all threads for itself.
+there and threads over clouds rarely wait for the interpreter. A large cloud takes the fast path, scale
+by scale, and gets all threads.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from .._cloud.cloud import ArrangedCloud
 from .._signatures import equations
 from .._signatures.evaluate import evaluate
 from .neighbourhood import pool_neighbourhood
-from .pooling import FLAT, correlations, couplings, pool_channels, standardise
+from .pooling import LEAST_DEVIATION, correlations, couplings, pool_channels, standardise
 from .settings import DescriptorSettings
 
-# A channel that varies less than this many tol is flat as far as the fast path can tell.
-_FLAT = 100.0
+# On the fast path a channel whose standard deviation is below this many tol may as well be constant.
+_LEAST_IN_TOL = 100.0
 
 
 def describe_cloud(points: Array, settings: DescriptorSettings, out: Array, n_threads: int = 1) -> None:
@@ -61,7 +61,9 @@ def describe_cloud(points: Array, settings: DescriptorSettings, out: Array, n_th
     if found.gradient is not None:
         pool_channels(np.ascontiguousarray(found.gradient.T)[None], out[columns["gradient"]])
     if "correlation" in columns or "coupling" in columns:
-        standard = standardise(channels, FLAT if dense else max(FLAT, _FLAT * settings.tolerance))
+        standard = standardise(
+            channels, LEAST_DEVIATION if dense else max(LEAST_DEVIATION, _LEAST_IN_TOL * settings.tolerance)
+        )
         if "correlation" in columns:
             correlations(standard, out[columns["correlation"]])
         if "coupling" in columns:
@@ -69,8 +71,14 @@ def describe_cloud(points: Array, settings: DescriptorSettings, out: Array, n_th
         del standard
     if "neighbourhood" in columns:
         fields = np.delete(channels, 2, axis=0)  # all but the transition
-        mass = found.density * (4.0 * np.pi * scales) ** (n / 2) if found.mass is None else found.mass
-        pool_neighbourhood(cloud, scales, mass, fields, request, out[columns["neighbourhood"]], dense=dense)
+        weight_sums = (
+            found.density * (4.0 * np.pi * scales) ** (n / 2)
+            if found.weight_sums is None
+            else found.weight_sums
+        )
+        pool_neighbourhood(
+            cloud, scales, weight_sums, fields, request, out[columns["neighbourhood"]], dense=dense
+        )
 
 
 def _global_block(e2: Array, c2: Array, scales: Array, log: bool) -> Array:

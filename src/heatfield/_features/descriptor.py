@@ -11,14 +11,14 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, thread_count
-from .cloud_input import TakesClouds
+from .cloud_input import CloudEstimator
 from .describe import describe_cloud
 from .layout import Layout
 from .schedule import each_cloud, warn_of_empty
 from .settings import DescriptorSettings, options_of
 
 
-class HFSDescriptor(TransformerMixin, TakesClouds):
+class HFSDescriptor(TransformerMixin, CloudEstimator):
     """Closed-form heat field descriptors of clouds of any size: a scikit-learn transformer.
 
     Parameters
@@ -45,8 +45,9 @@ class HFSDescriptor(TransformerMixin, TakesClouds):
         See `signatures`. Auto takes the fast path for large clouds only, where that is cheaper.
     tol : float, optional
         What the fast path promises, see `signatures`; default 1e-8, in single precision 1e-5. Pooled, the
-        errors of the points do not grow. Correlations divide them by the spread of the channels, and are NaN
-        where that is below 100 tol. The neighbourhood block has its square to 16 tol of the range squared.
+        errors of the points do not grow. Correlations divide them by the standard deviation of the channels,
+        and are NaN where that is below 100 tol. The square of the neighbourhood block is right to 16 tol of
+        the range squared.
     dtype : "float64" or "float32"
         See `signatures`.
     n_jobs : int
@@ -110,7 +111,7 @@ class HFSDescriptor(TransformerMixin, TakesClouds):
         return self._fit_dims(as_clouds(clouds)[0].shape[1])
 
     def _fit_dims(self, n: int) -> HFSDescriptor:
-        """`fit` where the dimension of the points is known: clouds teach nothing else."""
+        """`fit` where the dimension of the points is known: nothing else is learnt from clouds."""
         if self.n_dims is not None and self.n_dims != n:
             raise ValueError(
                 f"clouds[0] has {n} coordinates a point, but n_dims={self.n_dims!r} was asked for"
@@ -140,7 +141,7 @@ class HFSDescriptor(TransformerMixin, TakesClouds):
         return self._compute(as_clouds(clouds))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:  # noqa: ARG002
-        """Names that explain themselves: block, statistic, scale, as in ``dimension_p90_s3``.
+        """Names of block, statistic and scale, as in ``dimension_p90_s3``.
 
         Returns
         -------

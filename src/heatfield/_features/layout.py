@@ -1,4 +1,4 @@
-"""Which number stands where in a descriptor: blocks, names, order."""
+"""The columns of a descriptor: blocks, names, order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Layout(Summarised):
 
     @property
     def width(self) -> int:
-        """How many numbers describe a cloud."""
+        """How many numbers there are per cloud."""
         return len(self.names)
 
     def _summary(self) -> Summary:

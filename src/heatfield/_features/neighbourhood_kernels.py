@@ -56,12 +56,12 @@ def _moments(weight: Any, field: Any, count: int, at: Any) -> tuple[Any, Any]:
 
 @compiled()
 def neighbourhood_deviation(
-    sources: Any, boxes: Any, unit_scales: Any, weights: Any, fields: Any, digits: float, like: Any
+    sources: Any, boxes: Any, unit_scales: Any, weights: Any, fields: Any, log_accuracy: float, like: Any
 ) -> Any:
     """Deviation (F, pairs, m) of the fields (F, T, m) around each point, for every pair of scales.
 
-    ``weights`` (m, T) are the sums of w. Twice the digits decide which pairs are left
-    out, because a square root follows.
+    ``weights`` (m, T) are the sums of w. Pairs are left out by twice ``log_accuracy``,
+    because a square root follows.
     """
     n, m = sources.shape
     count, steps = fields.shape[0], fields.shape[1]
@@ -87,7 +87,7 @@ def neighbourhood_deviation(
         gaps_to_blocks(target, boxes, gaps)
         sums[:] = 0.0
         for b in range(1, steps):
-            cut = 4.0 * unit_scales[0, b] * (2.0 * digits + np.log(m))
+            cut = 4.0 * unit_scales[0, b] * (2.0 * log_accuracy + np.log(m))
             runs = find_runs(gaps, cut, m, begins, ends)
             for r in range(runs):
                 for start in range(begins[r], ends[r], TILE):
@@ -104,10 +104,10 @@ def neighbourhood_deviation(
                             sums[f, p, 0] += part[0]
                             sums[f, p, 1] += part[1]
         for p in range(pairs.shape[0]):
-            mass = 1.0 / weights[i, pairs[p, 1]]
+            inverse_weight = 1.0 / weights[i, pairs[p, 1]]
             for f in range(count):
-                mean = sums[f, p, 0] * mass
-                out[f, p, i] = np.sqrt(max(0.0, sums[f, p, 1] * mass - mean * mean))
+                mean = sums[f, p, 0] * inverse_weight
+                out[f, p, i] = np.sqrt(max(0.0, sums[f, p, 1] * inverse_weight - mean * mean))
     return out
 
 

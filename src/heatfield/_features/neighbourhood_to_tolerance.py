@@ -28,7 +28,7 @@ from .neighbourhood_kernels import scale_pairs
 
 
 def deviations_to_tolerance(
-    cloud: ArrangedCloud, unit: Array, mass: Array, fields: Array, request: Request
+    cloud: ArrangedCloud, unit: Array, weight_sums: Array, fields: Array, request: Request
 ) -> Iterator[tuple[int, Array]]:
     """The coarser scale b and the deviation (m,), field by field and pair by pair, all in kd order."""
     # Deviations need no moments, and single precision would leave nothing of a difference.
@@ -46,11 +46,11 @@ def deviations_to_tolerance(
     with progress_bar(total=total, unit="sums", unit_scale=True) as bar:
         for field in fields:
             for a, b in pairs:
-                yield b, _deviation(cloud, float(unit[b]), mass[:, b], field[a], request, bar)
+                yield b, _deviation(cloud, float(unit[b]), weight_sums[:, b], field[a], request, bar)
 
 
 def _deviation(
-    cloud: ArrangedCloud, t: float, mass: Array, field: Array, request: Request, bar: Bar
+    cloud: ArrangedCloud, t: float, weight_sums: Array, field: Array, request: Request, bar: Bar
 ) -> Array:
     """The deviation of one field around every point."""
     low, high = float(field.min()), float(field.max())
@@ -62,5 +62,5 @@ def _deviation(
     means = []
     for weights in (heat, heat * heat):
         sums, _ = scale_sums(cloud, cloud, time, request, weights=weights, advance=bar.update)
-        means.append(sums[:, WEIGHT] / mass)
+        means.append(sums[:, WEIGHT] / weight_sums)
     return (high - low) * np.sqrt(np.maximum(means[1] - means[0] ** 2, 0.0))

@@ -1,4 +1,4 @@
-"""What learned pooling starts from: features of every point, and of each cloud as a whole."""
+"""The input of learned pooling: features of every point, and of each cloud as a whole."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from .settings import FeatureSettings, names_of
 WHOLE_BLOCKS = ("global", "log_global", "hds")
 POINT_BLOCKS = (*learned_blocks(), "gradient", "neighbourhood")
 
-# Differences of numbers of order one, whose round-off is that of 1; see `round_off`.
-_ORDER_ONE = ("log_density", "transition", "spectrum", "gradient", "neighbourhood")
+# Beginnings of the names of point features that are differences of numbers of order one, whose round-off is
+# that of 1; see `round_off`.
+_ORDER_ONE_FEATURES = ("log_density", "transition", "spectrum", "gradient", "neighbourhood")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class PointSettings(FeatureSettings):
     def identity(self) -> dict[str, Any]:
         """See `SignatureSettings`."""
         found = super().identity()
-        # Lengths of gradients had half of the digits once: kept features of then are computed again.
+        # Gradient lengths of version 1 had half of the digits: features cached then are computed again.
         return {**found, "gradient": 2} if "gradient" in self.point_blocks else found
 
     @property
@@ -84,15 +85,15 @@ class PointSettings(FeatureSettings):
         return tuple(names)
 
     def magnitudes(self) -> tuple[Array, Array]:
-        """Least magnitude of each feature, point and whole, below which its own size says nothing."""
-        points = [float(name.startswith(_ORDER_ONE)) for name in self.point_names]
+        """Least magnitude of each feature, of points and of whole clouds, to which round-off is relative."""
+        points = [float(name.startswith(_ORDER_ONE_FEATURES)) for name in self.point_names]
         whole = [float(name.startswith(("hds", "global_log"))) for name in self.whole_names]
         return np.array(points), np.array(whole)
 
 
 def features_of(points: Array, settings: PointSettings, n_threads: int = 1) -> tuple[Array, Array]:
     """Features of every point (m, F) and of the cloud (W,); NaN where there is no scale schedule."""
-    if len(points) == 0 or (points == points[0]).all():  # nothing is known, but there is a row to say so
+    if len(points) == 0 or (points == points[0]).all():  # nothing is known: one row of NaN
         rows = np.full((max(1, len(points)), len(settings.point_names)), np.nan)
         return rows, np.full(len(settings.whole_names), np.nan)
     cloud = ArrangedCloud.of(points, n_threads)
@@ -136,6 +137,6 @@ def _whole_block(found: Outputs, block: str, scales: Array, settings: PointSetti
     dirichlet = equations.roughness(found.energy, found.response, scales)
     parts = [found.energy, found.response, dirichlet, equations.relative_roughness(found.energy, dirichlet)]
     if block == "log_global":
-        # A single place has no roughness: its logarithm is a gap, as in the joint descriptor.
+        # A single place has no roughness: its logarithm is NaN, as in the joint descriptor.
         parts = [p if i == 1 else np.log(np.where(p > 0.0, p, np.nan)) for i, p in enumerate(parts)]
     return np.concatenate(parts)

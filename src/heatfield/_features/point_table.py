@@ -19,7 +19,7 @@ from .layout import SCHEMA
 from .point_features import PointSettings, features_of
 from .schedule import each_cloud, warn_of_empty
 
-# Clouds whose mean and spread set the unit in which single precision stores the features.
+# Clouds whose mean and standard deviation set the unit in which single precision stores the features.
 _PILOT = 64
 
 
@@ -28,7 +28,7 @@ class PointTable:
     """Features of N clouds: the points of all, one cloud after the other.
 
     A feature x is stored as (x - shift) / unit in single precision. Shift and unit are about the mean
-    and spread of x, so that the digits that tell points apart are kept, however large x itself is.
+    and standard deviation of x, so that the digits that tell points apart are kept, however large x is.
 
     Attributes
     ----------
@@ -166,8 +166,8 @@ def _pilot(tables: Sequence[Array]) -> tuple[Array, Array]:
     finite = values[np.isfinite(values).all(axis=1)]
     if len(finite) == 0:
         return np.zeros(values.shape[1]), np.ones(values.shape[1])
-    spread = finite.std(axis=0)
-    return finite.mean(axis=0), np.where(spread > 0.0, spread, 1.0)
+    deviation = finite.std(axis=0)
+    return finite.mean(axis=0), np.where(deviation > 0.0, deviation, 1.0)
 
 
 def _key(clouds: Sequence[Array], recipe: PointSettings, unit: tuple[Array, Array] | None) -> str:
@@ -185,7 +185,7 @@ _ARRAYS = ("rows", "starts", "whole", "coordinates", "shift", "unit")
 
 
 def _store(place: Path, table: PointTable) -> None:
-    """Uncompressed, straight to disk, under its name only when it is whole."""
+    """Uncompressed, and atomically."""
     with open_atomically(place) as file:
         np.savez(file, **{name: getattr(table, name) for name in _ARRAYS})
 

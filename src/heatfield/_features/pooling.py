@@ -11,9 +11,9 @@ from .._base.select import percentile
 
 STATISTICS = ("mean", "std", "p10", "p50", "p90")
 
-# A channel whose spread over the points is below this, in its natural unit, has no
-# correlation with anything: what is left of it is rounding, not geometry.
-FLAT = 1e-6
+# A channel whose standard deviation over the points is below this, in its natural unit, has no
+# correlation with anything: its variation is rounding, not geometry.
+LEAST_DEVIATION = 1e-6
 
 
 @compiled()
@@ -41,7 +41,7 @@ def mean_and_std(values: Any) -> tuple[float, float]:
 def pool(values: Any, scratch: Any) -> tuple[float, float, float, float, float]:
     """Mean, standard deviation, and the 10th, 50th and 90th percentile (linear).
 
-    Each percentile is looked for only where the one before has left it.
+    Each percentile is searched for only in the part that the one before leaves.
     """
     mean, std = mean_and_std(values)
     scratch[:] = values
@@ -65,14 +65,14 @@ def pool_channels(channels: Any, out: Any) -> None:
 
 
 @compiled()
-def standardise(channels: Any, flat: float = FLAT) -> Any:
-    """Rows of channels (C, T, m) with mean 0 and length 1; NaN where a row varies less than ``flat``."""
+def standardise(channels: Any, least: float = LEAST_DEVIATION) -> Any:
+    """Rows of channels (C, T, m) with mean 0 and length 1; NaN where a row varies less than ``least``."""
     count, steps, m = channels.shape
     out = np.empty((count, steps, m))
     for c in range(count):
         for a in range(steps):
             mean, std = mean_and_std(channels[c, a])
-            factor = 1.0 / (std * np.sqrt(m)) if std > flat else np.nan
+            factor = 1.0 / (std * np.sqrt(m)) if std > least else np.nan
             for i in range(m):
                 out[c, a, i] = (channels[c, a, i] - mean) * factor
     return out

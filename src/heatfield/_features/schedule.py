@@ -25,8 +25,8 @@ def each_cloud(
 ) -> None:
     """Call ``work(i, threads)`` for every cloud, or for the chosen ones.
 
-    Small clouds are spread over the threads. Those that may take the fast path get all threads, one after
-    the other: their memory is O(m T).
+    Small clouds are distributed over the threads. Those that may take the fast path get all threads, one
+    after the other: their memory is O(m T).
     """
     indices = range(len(clouds)) if chosen is None else list(chosen)
     if not indices:

@@ -27,7 +27,7 @@ def options_of(estimator: Any) -> dict[str, Any]:
 class FeatureSettings(SignatureSettings):
     """Signatures, and the blocks of features that are made of them."""
 
-    blocks: tuple[str, ...] = None  # type: ignore[assignment]  # None stands for the blocks of the paper
+    blocks: tuple[str, ...] = None  # type: ignore[assignment]  # None: the blocks of the paper
 
     own_transition: ClassVar[str | None] = "difference"
 
@@ -73,7 +73,7 @@ class DescriptorSettings(FeatureSettings):
 
     @cached_property
     def columns(self) -> Layout:
-        """Which number stands where."""
+        """The columns of the descriptor."""
         return layout(self.variant, self.blocks, self.n_dims, self.n_scales, self.centers.tolist())
 
 

@@ -106,11 +106,11 @@ def _find_runs(
 @compiled()
 def field_sums_by_tree(
     sources: Any, logs: Any, nodes: Any, begin: Any, size: Any, heaviest: Any, t: float,
-    places: Any, first: int, last: int, digits: float, moments: bool, out: Any,
+    places: Any, first: int, last: int, log_accuracy: float, moments: bool, out: Any,
 ) -> None:  # fmt: skip
     """Fill ``out[first:last]``, (q, `field_columns`), at one time; arguments as of `field_sums`.
 
-    ``heaviest`` belongs to the nodes; ``digits`` is log(1 / error).
+    ``heaviest`` belongs to the nodes; ``log_accuracy`` is log(1 / error).
     """
     n, m = sources.shape
     blocks = (m + BLOCK - 1) // BLOCK
@@ -122,7 +122,7 @@ def field_sums_by_tree(
     rate = -LOG2_E / (8.0 * t)
     # What is left out must be small beside the strongest source, for the moments also when it is
     # multiplied by r**2 / 2t. Normalised, no r**2 exceeds 4n.
-    spread = digits + math.log(m) + (math.log1p(2.0 * n / t) if moments else 0.0)
+    log_reach = log_accuracy + math.log(m) + (math.log1p(2.0 * n / t) if moments else 0.0)
     for i in range(first, last):
         place = places[i]
         centre[:] = place
@@ -134,7 +134,7 @@ def field_sums_by_tree(
                 break
             star = found
             move_reference(sources, star, place, centre, h)
-        floor = logs[star] - 0.5 * LOG2_E * spread
+        floor = logs[star] - 0.5 * LOG2_E * log_reach
         runs = _find_runs(m, nodes, begin, size, heaviest, place, centre, h, rate, floor, stack, begins, ends)
         offset[:] = 0.0
         for _ in range(2):

@@ -15,7 +15,7 @@ from .._base.threads import pieces, run_pieces
 from .._cloud.arrange import BLOCK
 from .._cloud.cloud import ArrangedCloud
 from .._sums.choose import field_uses_fast
-from .._sums.columns import DIGITS
+from .._sums.columns import LOG_ACCURACY
 from .summary import summary_of_field
 from .sums import field_columns, field_sums
 from .to_tolerance import FastField, dimension_of
@@ -238,7 +238,7 @@ class _View:
                 places,
                 first,
                 last,
-                DIGITS[np.dtype(np.float64)],
+                LOG_ACCURACY[np.dtype(np.float64)],
                 moments,
                 self._rows,
             )
@@ -304,7 +304,7 @@ def _as_times(t: ArrayLike) -> tuple[Array, bool]:
 
 
 def _as_places(at: ArrayLike, n: int) -> Array:
-    """Like `as_points`, but n is known: there is nothing to guess, and no extent to ask for."""
+    """Like `as_points`, but n is known: nothing is guessed, and any extent is allowed."""
     places = _as_numbers(at, "at", f"be a (q, n) array of numbers with n = {n}")
     if places.ndim != 2 or places.shape[1] != n:
         raise ValueError(

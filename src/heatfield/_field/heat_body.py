@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RESOLUTION = {1: 1024, 2: 256, 3: 96}
 _MOST_NODES = 2**25
 
-# Nodes looked at in one go.
+# Nodes evaluated at a time.
 _SLAB = 2**18
 
 # A vertex lies on the surface when u is this close to the level, relatively; at most so many Newton steps.
@@ -41,7 +41,7 @@ class HeatBody(Summarised):
         level = alpha max_i u(x_i, t).
     axes : tuple of n arrays
         Coordinates of the grid's nodes along each axis. The body lies inside the grid.
-    mask : bool array, one element a node
+    mask : bool array, one element per node
         Which nodes belong to the body.
     volume : float
         Volume in space, area in the plane, length on the line, from the surface, not from the mask.
@@ -78,8 +78,8 @@ class _Excess:
         # At distance s from the nearest point u <= (4 pi t)**(-n/2) sum(omega) exp(-s**2 / 4t),
         # which falls below the level at this distance: the body reaches no farther.
         n = field.points.shape[1]
-        log_mass = field._log_unit + math.log(float((field.weights / field.weights.max()).sum()))
-        log_bound = log_mass - 0.5 * n * math.log(4.0 * math.pi * t)
+        log_total_weight = field._log_unit + math.log(float((field.weights / field.weights.max()).sum()))
+        log_bound = log_total_weight - 0.5 * n * math.log(4.0 * math.pi * t)
         self.reach = math.sqrt(4.0 * t * max(0.0, log_bound - self.log_level))
 
     def __call__(self, at: Array) -> Array:
@@ -160,7 +160,7 @@ def heat_body(field: HeatField, t: Any, alpha: Any, resolution: int | None) -> H
             f"no node of the grid lies in the heat body: with resolution={cells} its cells are {cell:.3g} "
             f"wide, and sqrt(t) is {math.sqrt(t):.3g}; use a larger resolution"
         )
-    table[~np.isfinite(table)] = -1e30  # never next to the surface, but interpolation wants numbers
+    table[~np.isfinite(table)] = -1e30  # never next to the surface, but interpolation needs numbers
     start = np.array([axis[0] for axis in axes])
     surface: dict[str, Any] = {}
     if n == 1:

@@ -1,4 +1,4 @@
-"""What a heat field and a heat body say of themselves."""
+"""The summaries of a heat field and of a heat body."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def summary_of_field(field: HeatField) -> Summary:
-    """Points, extent, weights, method, and what can be asked."""
+    """Points, extent, weights, method, and the methods to call."""
     m, n = field.points.shape
     low, high = float(field.weights.min()), float(field.weights.max())
     same = f"all {number(low)}" if low == high else f"from {number(low)} to {number(high)}"

@@ -1,14 +1,14 @@
 """Sums over the sources as seen from any place in space, however far away.
 
 Far from the data every weight exp(-D**2 / 4t) underflows, but their ratios do not. So all
-is told relative to one source, the strongest at that place and time. With c its position,
+is taken relative to one source, the strongest at that place and time. With c its position,
 r = x_j - c, and h = y - c for the place y,
 
     D_j**2 - D_c**2 = r . (r - 2h),
 
 the *excess* of source j, keeps the digits that the difference of two huge squares would
 lose, and the moments of r give mean and covariance without cancellation.
-Exponents are kept as half of the logarithm to base two, as `_sums.pair_kernels` wants them.
+Exponents are kept as half of the logarithm to base two, as `_sums.pair_kernels` takes them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .._sums.columns import FIRST, WEIGHT, column_count
 from .._sums.dense_kernels import find_runs
 from .._sums.pair_kernels import TILE, directions1, directions2, directions3, fill, radial
 
-# If the mean lies this many spreads (squared) from the reference, the covariance would
-# lose more than two digits, and the sums are taken again around the mean.
+# If the mean lies this many standard deviations (squared) from the reference, the covariance would
+# lose more than two log_accuracy, and the sums are taken again around the mean.
 _OFF_CENTRE = 64.0
 
 # Far away the strongest source is found up to rounding, then again as seen from there.
@@ -58,11 +58,11 @@ def _strongest(
     With ``apart`` only sources away from the centre count; index -1 if there are none.
     """
     n, m = sources.shape
-    first, promise = 0, -np.inf
+    first, highest = 0, -np.inf
     for b in range(excess.shape[0]):
         bound = heaviest[b] + rate * excess[b]
-        if bound > promise:
-            first, promise = b, bound
+        if bound > highest:
+            first, highest = b, bound
     found, best, distance = -1, -np.inf, 0.0
     for turn in range(-1, excess.shape[0]):
         b = turn if turn >= 0 else first  # the most promising block comes first
@@ -193,26 +193,26 @@ def sum_runs(
 def read_sums(out: Any, sums: Any, h: Any, offset: Any, t: float, top: float, moments: bool) -> bool:
     """From the sums of one place and time to a row of results; False if they are too far off centre."""
     n = h.shape[0]
-    mass = 1.0 / sums[WEIGHT]
+    inverse_weight = 1.0 / sums[WEIGHT]
     square = 0.0
     for k in range(n):
         square += h[k] * h[k]
     out[0] = 2.0 * top / LOG2_E - square / (4.0 * t) + np.log(sums[WEIGHT])
     if not moments:
         return True
-    off = spread = 0.0
+    off = trace = 0.0
     c = 0
     for k in range(n):
-        mean = sums[FIRST + k] * mass
+        mean = sums[FIRST + k] * inverse_weight
         out[1 + k] = mean + (offset[k] - h[k])
         off += mean * mean
         for l in range(k, n):
-            covariance = sums[FIRST + n + c] * mass - mean * (sums[FIRST + l] * mass)
+            covariance = sums[FIRST + n + c] * inverse_weight - mean * (sums[FIRST + l] * inverse_weight)
             out[1 + n + c] = covariance
             if l == k:
-                spread += covariance
+                trace += covariance
             c += 1
-    return off <= _OFF_CENTRE * spread
+    return off <= _OFF_CENTRE * trace
 
 
 @compiled()
@@ -233,14 +233,14 @@ def field_sums(
     places: Any,
     first: int,
     last: int,
-    digits: float,
+    log_accuracy: float,
     moments: bool,
     out: Any,
 ) -> None:
     """Fill ``out[first:last]``, (q, T, `field_columns`), all in normalised units (see `_cloud.arrange`).
 
     ``logs`` is half the base-two logarithm of each source's weight, ``heaviest`` its
-    largest value in each block; ``digits`` is log(1 / error).
+    largest value in each block; ``log_accuracy`` is log(1 / error).
     """
     n, m = sources.shape
     blocks = boxes.shape[2]
@@ -249,7 +249,7 @@ def field_sums(
     excess, gaps = np.empty(blocks), np.empty(blocks)
     begins, ends = np.empty(blocks, np.int64), np.empty(blocks, np.int64)
     centre, h, offset = np.empty(n), np.empty(n), np.empty(n)
-    spread = 0.5 * (LOG2_E * digits + math.log2(m))
+    half_log2_reach = 0.5 * (LOG2_E * log_accuracy + math.log2(m))
     for i in range(first, last):
         place = places[i]
         centre[:] = place
@@ -268,13 +268,13 @@ def field_sums(
                 _box_excess(boxes, place, centre, h, excess)
             top = logs[star]
             # What is left out must be small beside the strongest source, and for the
-            # moments also beside w r**2 of the next, which alone makes the heat dimension
-            # at a lonely point. Normalised, no r**2 exceeds 4n.
-            floor = top - spread
+            # moments also beside w r**2 of the next, which alone determines the heat dimension
+            # at an isolated point. Normalised, no r**2 exceeds 4n.
+            floor = top - half_log2_reach
             if moments:
                 _, second, square = _strongest(sources, logs, heaviest, excess, centre, h, rate, True)
                 if square > 0.0:
-                    floor = min(floor, second + 0.5 * math.log2(square / (4.0 * n)) - spread)
+                    floor = min(floor, second + 0.5 * math.log2(square / (4.0 * n)) - half_log2_reach)
             for b in range(blocks):
                 gaps[b] = excess[b] + heaviest[b] / rate
             runs = find_runs(gaps, floor / rate, m, begins, ends)

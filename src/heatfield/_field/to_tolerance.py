@@ -1,8 +1,8 @@
 """The heat field at many places of many sources, to a tolerance.
 
 Places take the sums of `_sums.off_data`: neighbours or transforms, whichever is cheaper. Far from the
-data, where sums would underflow, and where no tolerance is sharp enough, every place has a reference of
-its own (`by_tree`).
+data, where sums would underflow, and where no tolerance is sharp enough, every place has its own
+reference (`by_tree`).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .._sums.off_data import largest_sum, place_sums
 from .by_tree import field_sums_by_tree, heaviest_in_nodes
 from .sums import field_columns
 
-# Places that one thread looks at in one go.
+# Places that one thread takes at a time.
 _PIECE = 2048
 
 
 @dataclass(frozen=True)
 class FastField:
-    """The sources of a heat field as the fast path wants them."""
+    """The sources of a heat field as the fast path takes them."""
 
     cloud: ArrangedCloud
     logs: Array  # half the base-two logarithm of each weight, relative to the largest
@@ -92,12 +92,12 @@ class FastField:
         """Far places, each with the strongest source as its reference."""
         moments = request.directions
         out = np.empty((places.shape[0], field_columns(places.shape[1], moments)))
-        digits = math.log(1.0 / request.tol) + 2.0
+        log_accuracy = math.log(1.0 / request.tol) + 2.0
 
         def work(first: int, last: int) -> None:
             field_sums_by_tree(
                 self.cloud.points, self.logs, *self.cloud.tree, self.heaviest, t,
-                places, first, last, digits, moments, out,
+                places, first, last, log_accuracy, moments, out,
             )  # fmt: skip
             bar.update(last - first)
 

@@ -1,7 +1,7 @@
 """The signatures of a point, each described once: for tables, files, networks, the viewer and the plots.
 
 A new signature is one entry of `CHANNELS`. It is read off `Signatures`, as the attribute of its name or by a
-function, and from then on stands in ``per_point``, in per-point files, in the viewer, in
+function, and then appears in ``per_point``, in per-point files, in the viewer, in
 `heatfield.plot.local_signatures` and among the features of points for networks, wherever its entry says so.
 The descriptor is not among them: its columns are frozen by a schema number (`_features.layout`).
 """
@@ -30,7 +30,7 @@ def fixed(low: float, high: float) -> Ends:
 
 
 def _symmetric(values: Array, _n: int) -> tuple[float, float]:
-    """Around zero, without the wildest twentieth, so that the rest is told apart."""
+    """Around zero, without the largest twentieth, so that the rest can be told apart."""
     bend = float(np.nanpercentile(np.abs(values), 95)) or 1.0
     return -bend, bend
 

@@ -1,7 +1,7 @@
 """Eigenvalues of small symmetric matrices, largest first, accurate also where they coincide.
 
 The closed form with arc cosines loses half of the digits when two eigenvalues
-meet, and on an ideal flat patch they do. Jacobi rotations have an error of a few
+coincide, as they do on an ideal flat patch. Jacobi rotations have an error of a few
 units in the last place of the norm whatever the spectrum; written without
 branches, a fixed number of them runs over all matrices in vector code.
 """
@@ -48,7 +48,7 @@ def _solve3(lanes: Any) -> None:
     """Many 3 x 3 matrices at once, in place: entry c of matrix j is ``lanes[c * _LANES + j]``.
 
     The sweeps are written out because only an innermost loop becomes vector code,
-    and there is one array because the compiler then knows what lies where.
+    and there is one array because the compiler then knows where each entry is.
     """
     for j in range(_LANES):
         a = (

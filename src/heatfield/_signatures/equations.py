@@ -1,9 +1,9 @@
 """The paper's equations, in its order: from sums over pairs to geometry.
 
-``sums`` (m, T, columns) is the table that the moments pass left for each point x_i and
+``sums`` (m, T, columns) is the table of sums for each point x_i and
 time t (see `_sums.columns`): W = sum w, the sums of w D**2, w D**4, w r and w r r' with the
 weight w = exp(-D**2 / 4t), and those of g = exp(-D**2 / 8t).
-``scales`` is (1, T), or (m, T) where every point has times of its own; ``unit_scales`` is
+``scales`` is (1, T), or (m, T) where every point has its own times; ``unit_scales`` is
 the same in the unit of length in which the sums were taken.
 """
 
@@ -79,13 +79,15 @@ def _scaled_covariance(sums: Any, unit_scales: Any, n: int) -> Any:
     for i in range(m):
         row = i if unit_scales.shape[0] > 1 else 0
         for a in range(steps):
-            mass = 1.0 / sums[i, a, WEIGHT]
+            inverse_weight = 1.0 / sums[i, a, WEIGHT]
             per_time = 1.0 / (2.0 * unit_scales[row, a])
             c = 0
             for k in range(n):
-                mean_k = sums[i, a, FIRST + k] * mass
+                mean_k = sums[i, a, FIRST + k] * inverse_weight
                 for l in range(k, n):
-                    covariance = sums[i, a, FIRST + n + c] * mass - mean_k * (sums[i, a, FIRST + l] * mass)
+                    covariance = sums[i, a, FIRST + n + c] * inverse_weight - mean_k * (
+                        sums[i, a, FIRST + l] * inverse_weight
+                    )
                     out[i * steps + a, c] = covariance * per_time
                     c += 1
     return out
@@ -117,7 +119,7 @@ def heat_dimension_spectrum(densities: Any, dimensions: Any, centers: Any, sigma
     count = centers.shape[0]
     composition = np.zeros((steps, count))
     weighted = np.zeros((steps, count))
-    mass = np.zeros(steps)
+    total_density = np.zeros(steps)
     eta = np.empty(count)
     for i in range(m):
         for a in range(steps):
@@ -129,12 +131,12 @@ def heat_dimension_spectrum(densities: Any, dimensions: Any, centers: Any, sigma
             for k in range(count):
                 eta[k] = np.exp(nearest - eta[k])  # shifted, so that it never underflows to 0/0
                 total += eta[k]
-            mass[a] += densities[i, a]
+            total_density[a] += densities[i, a]
             for k in range(count):
                 composition[a, k] += eta[k] / total
                 weighted[a, k] += densities[i, a] * eta[k] / total
     for a in range(steps):
         for k in range(count):
             composition[a, k] /= m
-            weighted[a, k] = weighted[a, k] / mass[a] - composition[a, k]
+            weighted[a, k] = weighted[a, k] / total_density[a] - composition[a, k]
     return composition, weighted

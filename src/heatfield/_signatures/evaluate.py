@@ -32,7 +32,7 @@ _PIECE = 8_192
 
 @dataclass
 class Outputs:
-    """What the sums of all scales say; local outputs in the kd order of the targets."""
+    """All outputs at all scales; local ones in the kd order of the targets."""
 
     density: Array
     dimension: Array
@@ -42,19 +42,19 @@ class Outputs:
     energy: Array
     response: Array
     plan: Plan
-    mass: Array | None = None  # (q, T) the sums of w as they are, on the dense path
+    weight_sums: Array | None = None  # (q, T) the sums of w, on the dense path only
 
     def in_order(self, rows: np.ndarray, n_threads: int) -> Outputs:
         """The local outputs with each target in its row of the caller's array."""
         local = ("density", "dimension", "transition", "spectrum", "gradient")
         moved: dict[str, Any] = {name: _in_order(getattr(self, name), rows, n_threads) for name in local}
-        return replace(self, mass=None, **moved)
+        return replace(self, weight_sums=None, **moved)
 
 
 def evaluate(cloud: ArrangedCloud, targets: Targets | None, times: Array, request: Request) -> Outputs:
     """All outputs at the targets, None for every point; the only place where dense or fast is chosen.
 
-    ``times`` is (1, T), or (q, T) with a time of its own for each target, in the caller's order.
+    ``times`` is (1, T), or (q, T) with one time per target, in the caller's order.
     """
     n, m = cloud.points.shape
     where = Targets.every(cloud) if targets is None else targets
@@ -85,7 +85,7 @@ def _dense_outputs(cloud: ArrangedCloud, times: Array, unit: Array, request: Req
         energy=equations.energy(sums, times, n) if request.energy else nothing,
         response=equations.response(sums, unit, n) if request.energy else nothing,
         plan=Plan(None, [ScalePlan(t, "dense", reason=reason) for t in np.median(times, axis=0).tolist()]),
-        mass=sums[:, :, WEIGHT],
+        weight_sums=sums[:, :, WEIGHT],
     )
 
 
@@ -138,7 +138,7 @@ def _sums_at_places(
     )  # fmt: skip
     rest = np.flatnonzero(~good)
     if rest.size:
-        # All sums to the energy radius in full precision, and no transform at any price.
+        # All sums to the energy cut-off in double precision, and no transform at any price.
         m = sources.points.shape[1]
         direct = replace(request, tol=request.tol / m, costs=replace(request.costs, call=math.inf))
         table[rest], _ = scale_sums(
@@ -156,7 +156,7 @@ def _read_off(table: Array, unit: Array, times: Array, a: int, n: int, out: Outp
         here = slice(first, last)
         own = here if unit.shape[0] > 1 else slice(None)
         sums, unit_time, time = table[here, None, :], unit[own, None], times[own, None]
-        # Where a far place sees no heat at all (0 / 0), dimension and spectrum are NaN, and rightly so.
+        # Where the heat at a far place is 0, dimension and spectrum are 0 / 0: NaN, as they should be.
         with np.errstate(invalid="ignore", divide="ignore"):
             out.density[here, a] = equations.density(sums, time, n)[:, 0]
             d = equations.dimension(sums, unit_time)

@@ -1,4 +1,4 @@
-"""What signatures would take, said before they are computed: the prices by which the path is chosen."""
+"""The time that signatures would take, before they are computed: the prices by which the path is chosen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._sums.choose import dense_seconds, fast_seconds, surely_dense, use_dense
 from .._sums.columns import Request
 from .scales import schedule_of
 
-# Beyond three dimensions (`_sums.dense_many`): seconds of a pair at one scale, and of one product of two of
+# Beyond three dimensions (`_sums.dense_any_dimension`): seconds per pair and scale, and per product of two of
 # its coordinates. Fitted to 4, 5, 10 and 30 dimensions relative to a pair in three dimensions.
 _PAIR_BEYOND = 2.5e-8
 _PRODUCT_BEYOND = 3.3e-10

@@ -1,4 +1,4 @@
-"""Diffusion times: where the heat field of a cloud is worth looking at."""
+"""Diffusion times at which the heat field of a cloud is evaluated."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def adaptive_scales(
     c_min: float = 0.05,
     c_max: float = 12.5,
 ) -> Array:
-    """Times of each point's own, t_{i,a} = c_a r_i(k)**2, for strongly uneven clouds.
+    """Separate times for each point, t_{i,a} = c_a r_i(k)**2, for strongly uneven clouds.
 
     r_i(k) is the distance from point i to its k-th neighbour, itself not counted; c_a are
     ``n_scales`` log-spaced multipliers from ``c_min`` to ``c_max``. The paper leaves the

@@ -97,7 +97,7 @@ class SignatureSettings:
         return schedule_of(cloud, self.n_scales, self.c_min, self.c_max)[None, :]
 
     def request(self, *, directions: bool, energy: bool, n_threads: int, gradient: bool = False) -> Request:
-        """What to sum for these settings, and how well."""
+        """What to sum for these settings, and how accurately."""
         return Request(
             tol=self.tolerance,
             directions=directions,
@@ -110,10 +110,10 @@ class SignatureSettings:
         )
 
     def identity(self) -> dict[str, Any]:
-        """All that decides the numbers, as JSON has it: for names of files, and to tell trainings apart."""
+        """All that decides the numbers, as JSON values: for file names, and to tell trainings apart."""
         found = asdict(self)
         del found["n_jobs"]
-        # Left out where they are the default: files of before these options existed stay valid.
+        # Left out where they are the default: files written before these options existed stay valid.
         for name in ("hds_centers", "hds_sigma"):
             if found[name] == getattr(type(self), name):
                 del found[name]

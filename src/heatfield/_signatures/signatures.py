@@ -1,4 +1,4 @@
-"""Signatures of one cloud: what the heat field says at every point, scale and as a whole."""
+"""Signatures of one cloud: at every point and scale, and of the cloud as a whole."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Signatures(Summarised):
     density : (m, T)
         u(x_i, t), the heat field at the points.
     dimension : (m, T)
-        d_heat, about 1 on a filament, 2 on a surface, 3 in a volume, 0 at a lonely point.
+        d_heat, about 1 on a filament, 2 on a surface, 3 in a volume, 0 at an isolated point.
     transition : (m, T)
         tau, how fast the dimension changes with log t.
     spectrum : (m, T, n)
@@ -79,7 +79,7 @@ class Signatures(Summarised):
         """What kind of place each point is at one scale, as words (m,).
 
         "point" where the heat dimension d is below 0.5, else "filament", "surface" or "volume" by the
-        nearest of 1, 2, 3; "junction" where filaments meet: 0.5 <= d < 1.35, and yet the neighbours spread
+        nearest of 1, 2, 3; "junction" where filaments meet: 0.5 <= d < 1.35, and yet the neighbours extend
         across their main direction by more than thickness explains,
         sum_{k>1} (1 + 2t lambda_k) > 0.1 + abs(tau). "undefined" where there is no dimension.
 
@@ -134,9 +134,9 @@ def signatures(
     scales : array_like (T,) or (m, T), optional
         Increasing diffusion times; the default is `scale_schedule` with ``n_scales``,
         ``c_min`` and ``c_max``. A table (m, T), for instance from `adaptive_scales`,
-        gives every point times of its own.
+        gives every point its own times.
     transition : "difference" or "exact"
-        tau by finite differences in log t, as the paper has it, or in closed form.
+        tau by finite differences in log t, as in the paper, or in closed form.
     with_spectrum : bool
         Without the spectrum the work is about two thirds.
     hds_centers, hds_sigma : array_like (K,), float
@@ -243,7 +243,7 @@ def _chosen_targets(
 def _undefined(
     m: int, n: int, scales: Array, with_spectrum: bool, centers: Array, sigma: float
 ) -> Signatures:
-    """What can be said without points or without a schedule: nothing, in the right shapes."""
+    """All NaN, in the right shapes: there are no points, or no schedule."""
     steps = scales.shape[-1]
     table = np.full((m, steps), np.nan)
     line = np.full(steps, np.nan)

@@ -1,4 +1,4 @@
-"""What signatures say of themselves."""
+"""The summaries of signatures and of a heat dimension spectrum."""
 
 from __future__ import annotations
 

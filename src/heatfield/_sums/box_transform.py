@@ -12,8 +12,8 @@ from .._cloud.box_tree import blocks_within, estimate_within
 from .columns import ROOT_SQUARE, ROOT_WEIGHT, WEIGHT
 from .fourier import fourier_sums, reads_grid
 from .fourier.kernel import UPSAMPLING
-from .fourier.modes import FourierTask, ModeGrid, digits_for
-from .near import double_radius
+from .fourier.modes import FourierTask, ModeGrid, log_accuracy_for
+from .near import double_precision_cutoff
 from .plan import ScalePlan
 from .pricing import GRID_LIMIT, transform_cost
 from .scale_job import Part, ScaleJob
@@ -25,25 +25,25 @@ SAFETY = 2.0
 def transform_box(
     job: ScaleJob, part: Part, rows: np.ndarray, n_threads: int, report: ScalePlan
 ) -> np.ndarray:
-    """Sum some targets by transform; return those where its error would break the promise."""
+    """Sum some targets by transform; return those where its error would exceed the tolerance."""
     t, eps, todo, energy = float(job.t[0]), part.eps, rows, job.request.energy
     places = _places(job, rows)
     low, high = places.min(axis=1), places.max(axis=1)
-    around, weights = _around(job, low, high, math.sqrt(4.0 * t * job.energy_radius))
+    around, weights = _around(job, low, high, math.sqrt(4.0 * t * job.energy_cutoff))
     everything = around.shape[1] == job.sources.points.shape[1]
     same = job.same and everything and rows.size == job.targets.points.shape[1]
     if around.shape[1] == 0:
         return rows
     box = around.min(axis=1), around.max(axis=1)
-    left_out = 0.0 if everything else job.mass * math.exp(-job.energy_radius)
+    left_out = 0.0 if everything else job.total_weight * math.exp(-job.energy_cutoff)
     while True:
         grid = ModeGrid.over(
-            low, high, *box, t, digits_for(eps, job.request.fourth_moment), 4.0 * t * job.energy_radius
+            low, high, *box, t, log_accuracy_for(eps, job.request.fourth_moment), 4.0 * t * job.energy_cutoff
         )
         by_grid = reads_grid(eps, job.request.dtype)
         finer_grid = UPSAMPLING if by_grid else 2.0
         # More digits than the plan asked for may not fit into memory. The first try always runs: it also
-        # gives the totals of g, which those summed directly afterwards count on.
+        # gives the totals of g, which already contain the targets that are summed directly afterwards.
         if todo is not rows and grid.size * finer_grid ** len(low) > 2.0 * GRID_LIMIT:
             job.advance(rows.size - todo.size)
             return todo
@@ -88,7 +88,7 @@ def transform_box(
 def _transform_seconds(job: ScaleJob, low: Array, high: Array, p: int, q: int, eps: float) -> float:
     """The price of one transform over a box with p sources and q targets."""
     return transform_cost(
-        low, high, job.sources.tree[0][0], float(job.t[0]), job.energy_radius, eps, float(p), float(q),
+        low, high, job.sources.tree[0][0], float(job.t[0]), job.energy_cutoff, eps, float(p), float(q),
         *job.transforms(), job.request.costs.as_array(),
     )  # fmt: skip
 
@@ -98,7 +98,11 @@ def _near_seconds(job: ScaleJob, rows: np.ndarray) -> float:
     sample = rows[:: max(1, rows.size // 16)]
     t, prices = float(job.t[0]), job.request.costs
     total = prices.target * sample.size
-    zones = (double_radius(job.request.tol, job.request.energy), job.weight_radius, job.energy_radius)
+    zones = (
+        double_precision_cutoff(job.request.tol, job.request.energy),
+        job.weight_cutoff,
+        job.energy_cutoff,
+    )
     for i in sample:
         at = np.ascontiguousarray(job.targets.points[:, i])
         before = 0

@@ -14,7 +14,7 @@ from .._base.check import Array
 from .._cloud.arrange import BLOCK
 from .._cloud.box_tree import estimate_within
 from .._cloud.cloud import ArrangedCloud
-from .columns import DIGITS, Request
+from .columns import LOG_ACCURACY, Request
 from .one_scale import price_of_scale
 
 # Up to this many points nothing is planned: the dense path, exact to rounding, is as fast or faster
@@ -27,7 +27,7 @@ MANY_PAIRS = 1e8
 
 
 def surely_dense(method: str, m: int, n: int) -> bool:
-    """Whether m points in n dimensions go the dense path without any pricing."""
+    """Whether m points in n dimensions take the dense path without any pricing."""
     return method == "dense" or (method == "auto" and (m <= SMALL or n > 3))
 
 
@@ -55,7 +55,7 @@ def fast_seconds(cloud: ArrangedCloud, unit: Array, request: Request) -> float:
 def dense_seconds(cloud: ArrangedCloud, unit: Array, request: Request) -> float:
     """What the dense path would take on one core, from the neighbours of a few points."""
     n, m = cloud.points.shape
-    log_reach = DIGITS[request.dtype] + math.log(m)
+    log_reach = LOG_ACCURACY[request.dtype] + math.log(m)
     total = 0.0
     sample = np.unique(np.linspace(0, m - 1, 64).astype(int))
     for i in sample:

@@ -1,4 +1,4 @@
-"""The table of sums: its columns, and the request that says which of them are needed and how well.
+"""The table of sums: its columns, and the request that says which of them are needed and how accurately.
 
 With r = x_j - x_i, D = |r|, w = exp(-D**2 / 4t) and its root g = exp(-D**2 / 8t), so that w = g**2, the
 columns are the sums over j of
@@ -17,8 +17,9 @@ from .costs import Costs, costs
 
 WEIGHT, SQUARE, ROOT_WEIGHT, ROOT_SQUARE, FOURTH, FIRST = 0, 1, 2, 3, 4, 5
 
-# log(1 / error) at which a pair is left out: below the rounding of either precision.
-DIGITS = {np.dtype(np.float64): 37.0, np.dtype(np.float32): 17.0}
+# Accuracies are natural logarithms, log(1 / error), called log_accuracy everywhere. At these a pair is left
+# out: below the rounding of either precision.
+LOG_ACCURACY = {np.dtype(np.float64): 37.0, np.dtype(np.float32): 17.0}
 
 _DOUBLE = np.dtype(np.float64)
 # Points from which a measurement of this machine's costs is worth half a second.
@@ -33,13 +34,13 @@ def column_count(n: int, directions: bool) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What to sum, and how well."""
+    """What to sum, and how accurately."""
 
     tol: float
-    directions: bool = False  # the sums of w r and w r r', of which the spectrum is read
-    fourth_moment: bool = False  # the sum of w D**4, of which the closed-form transition is read
+    directions: bool = False  # the sums of w r and w r r', from which the spectrum is computed
+    fourth_moment: bool = False  # the sum of w D**4, from which the closed-form transition is computed
     energy: bool = False  # the totals of g and g D**2, for E2 and C2; only where the targets are the sources
-    gradient: bool = False  # read off the length of grad log u too; needs the directions
+    gradient: bool = False  # also compute the length of grad log u; needs the directions
     method: str = "auto"  # "dense", "fast" or "auto"
     dtype: np.dtype = _DOUBLE
     n_threads: int = 1

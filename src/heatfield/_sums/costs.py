@@ -1,7 +1,7 @@
 """What the elementary steps cost on this machine, in seconds: measured once, kept as a small file.
 
 The plan compares sums over pairs with transforms, so only the ratios matter. Where nothing can be
-written, or a measurement looks wrong, defaults from a common machine serve.
+written, or a measurement looks wrong, defaults from a common machine are used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCHEMA = 4
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds a step on one core."""
+    """Seconds per step on one core."""
 
     pair: float = 2.4e-9  # all sums of one pair
     single: float = 1.1e-9  # the same in single precision

@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits
 from .._base.check import Array
 from .._base.threads import pieces, run_pieces
 from .._cloud.cloud import ArrangedCloud
-from .columns import DIGITS, Request, column_count
+from .columns import LOG_ACCURACY, Request, column_count
+from .dense_any_dimension import dense_sums_any_dimension
 from .dense_kernels import dense_sums
-from .dense_many import dense_sums_many
 
 # Pairs times scales that one thread sums in roughly a quarter of a second.
 _PIECE = 2e8
@@ -27,7 +27,7 @@ def pair_sums(cloud: ArrangedCloud, unit_scales: Array, request: Request) -> Arr
     steps = unit_scales.shape[1]
     sums = _empty_sums(m, steps, n, request.directions)
     if request.n_threads == 1 and float(m) * m * steps <= _PIECE:
-        # A small cloud in the middle of many: one compiled call and nothing around it.
+        # Small clouds often come by the thousand: one compiled call, without threads and progress bar.
         _sum_rows(cloud, unit_scales, 0, m, request, sums)
         return sums
     rows = min(max(1, int(_PIECE / max(1, m * steps))), math.ceil(m / (4 * request.n_threads)) or 1)
@@ -59,17 +59,17 @@ def _sum_rows(
     """Fill rows first..last of the table."""
     directions, fourth_moment, dtype = request.directions, request.fourth_moment, request.dtype
     if cloud.points.shape[0] > 3:
-        dense_sums_many(
+        dense_sums_any_dimension(
             cloud.points, unit_scales, first, last,
             directions=directions, fourth_moment=fourth_moment, dtype=dtype, sums=sums,
         )  # fmt: skip
         return
     dense_sums(
-        cloud.points, cloud.boxes, cloud.nearest, unit_scales, first, last, DIGITS[dtype],
+        cloud.points, cloud.boxes, cloud.nearest, unit_scales, first, last, LOG_ACCURACY[dtype],
         directions, fourth_moment, np.empty(0, dtype), sums,
     )  # fmt: skip
 
 
 def one_blas_thread(n: int) -> Any:
-    """Beyond three dimensions the sums call BLAS, whose own threads would fight with ours."""
+    """Beyond three dimensions the sums call BLAS, whose own threads would compete with ours."""
     return threadpool_limits(1, "blas") if n > 3 else nullcontext()

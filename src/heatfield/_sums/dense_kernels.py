@@ -1,4 +1,4 @@
-"""The dense path up to three dimensions: every pair that can matter to the last digit."""
+"""The dense path up to three dimensions: every pair that can change the last digit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _add_tile(sums: Any, tile: Any, count: int, rate: Any, directions: bool, fou
 
 @compiled()
 def add_sums(sums: Any, tile: Any, count: int, zero: Any, directions: bool, fourth_moment: bool) -> None:
-    """Add one tile whose heat is known."""
+    """Add one tile whose g is already filled."""
     n = tile.shape[0] - 3
     square, root = tile[n], tile[n + 1]
     by_distance = radial(square, root, count, zero)
@@ -48,17 +48,17 @@ def add_sums(sums: Any, tile: Any, count: int, zero: Any, directions: bool, four
 
 
 @compiled()
-def _cutoff(t: float, nearest: float, digits: float, m: int) -> float:
+def _cutoff(t: float, nearest: float, log_accuracy: float, m: int) -> float:
     """Squared distance beyond which a pair changes no digit of any sum.
 
     Two demands. Everything left out must be small beside the point's own weight
     of 1 in the sum of g = exp(-D**2 / 8t). And it must be small beside the term of
-    the nearest neighbour in the sum of w D**2, since that alone makes the heat
-    dimension of a lonely point.
+    the nearest neighbour in the sum of w D**2, which alone determines the heat
+    dimension of an isolated point.
     """
-    spread = digits + np.log(m)
-    dimension = nearest + 4.0 * t * (spread + np.log1p(4.0 * t * spread / nearest))
-    return max(dimension, 8.0 * t * spread)
+    log_reach = log_accuracy + np.log(m)
+    dimension = nearest + 4.0 * t * (log_reach + np.log1p(4.0 * t * log_reach / nearest))
+    return max(dimension, 8.0 * t * log_reach)
 
 
 @compiled()
@@ -104,7 +104,7 @@ def dense_sums(
     scales: Any,
     first: int,
     last: int,
-    digits: float,
+    log_accuracy: float,
     directions: bool,
     fourth_moment: bool,
     like: Any,
@@ -112,8 +112,8 @@ def dense_sums(
 ) -> None:
     """Fill ``sums[first:last]``; ``first`` must be a multiple of the block size.
 
-    ``scales`` is (1, T), or (m, T) with times of each point's own; increasing along
-    T. ``digits`` is log(1 / error). ``like`` is an array of the precision to sum in.
+    ``scales`` is (1, T), or (m, T) with the times of each point; increasing along
+    T. ``log_accuracy`` is log(1 / error). ``like`` is an array of the precision to sum in.
     """
     n, m = sources.shape
     steps = scales.shape[1]
@@ -131,7 +131,7 @@ def dense_sums(
         gaps_to_blocks(target, boxes, gaps)
         for a in range(steps):
             t = scales[i, a] if own else scales[0, a]
-            cuts[a] = _cutoff(t, nearest[i], digits, m)
+            cuts[a] = _cutoff(t, nearest[i], log_accuracy, m)
             kept[a] = _count(gaps, cuts[a])
             rates[a] = -LOG2_E / (8.0 * t)
         coarse = steps - 1

@@ -29,18 +29,18 @@ def _best(work: Callable[[], object], repeats: int = 3) -> float:
 
 
 def measured_costs() -> Costs:
-    """Time the real kernels on a small cloud; a value far from the default is not believed."""
+    """Time the real kernels on a small cloud; a value far from the default is discarded."""
     sources, boxes, *_ = arrange(np.random.default_rng(0).random((4096, 3)))
     tree = grow(boxes)
     m, none = sources.shape[1], np.empty(0)
     sums = np.empty((m, 14))
 
-    def near(t: float, weight_radius: float, energy_radius: float, tol: float) -> float:
+    def near(t: float, weight_cutoff: float, energy_cutoff: float, tol: float) -> float:
         one = np.array([t])
         return _best(
             lambda: near_sums(
-                sources, one, none, sources, none, boxes, *tree, 0, 32 * BLOCK, weight_radius,
-                energy_radius, tol,
+                sources, one, none, sources, none, boxes, *tree, 0, 32 * BLOCK, weight_cutoff,
+                energy_cutoff, tol,
                 True, False, False, none, sums,
             )
         )  # fmt: skip
@@ -75,7 +75,7 @@ def measured_costs() -> Costs:
         read=read,
         modes=Costs.modes,
     )
-    # Within a factor of ten of the defaults; anything else was another process in the way.
+    # Within a factor of ten of the defaults; anything else was disturbed by another process.
     kept = {
         field.name: getattr(measured, field.name)
         for field in fields(Costs)

@@ -6,7 +6,7 @@ Three zones around a target, by the weight w = exp(-D**2 / 4t) of a source.
 2. Further out w is small, and single precision is enough as long as that zone holds only a small
    share of the target's sums. That share is known afterwards: where it is too large, the
    zone is summed again in double precision.
-3. In the ring beyond ``weight_radius`` w is below the tolerance, but not yet g = sqrt(w), which the energy E2
+3. In the ring beyond ``weight_cutoff`` w is below the tolerance, but not yet g = sqrt(w), which the energy E2
    needs: there only the cheap radial sums are taken, w and w D**2 among them. What the directions miss is
    known too, since |sum w r r'| <= sum w D**2 over the ring: where that is too much, they are added.
 
@@ -22,19 +22,19 @@ import numpy as np
 
 from .._base.compile import compiled
 from .._base.exp2 import LOG2_E
-from .._cloud.arrange import BLOCK, gap_squared
+from .._cloud.arrange import BLOCK, block_gap_squared
 from .._cloud.box_tree import blocks_within
 from .columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
-from .near_kernels import RUN, add_columns, add_columns_many
+from .near_kernels import RUN, add_columns, add_columns_any_dimension
 
 # Above log(1 / tol): the tail of a smooth cloud weighs a few times its weight at the cut-off.
 MARGIN = 4.0
-# Share of 2t W that the ring may hold back from w r r', in units of tol.
+# Share of 2t W, in units of tol, by which the ring may change w r r' and still be left out of it.
 RING = 4.0
 # Error of single-precision sums, relative to themselves: all roundings added up in the worst direction
 # come to about 100 units of 6e-8 (32 additions in a row, and the exponent's rounding times its size).
 SINGLE_ERROR = 1e-5
-# The same for the sum of g over all pairs, where roundings of either sign meet (measured: below 2e-7).
+# The same for the sum of g over all pairs, where roundings partly cancel (measured: below 2e-7).
 TOTAL_ERROR = 1e-6
 # Targets further than this from their centre (squared, in units of 4t) are summed in one zone.
 ONE_ZONE = 6.0
@@ -47,34 +47,37 @@ TINY_TIME = 1e-12
 # centre. Differences from it are rounded relative to the block's size, which moves D**2 / 4t by up to 2.5
 # times that over sqrt(t) where w still counts. Larger blocks are summed target by target.
 SHARED_CENTRE = 0.2
-# Blocks gathered at a time: what 16 targets read stays in the fast cache.
+# Blocks gathered at a time: what 16 targets read stays in the processor's cache.
 CHUNK = 128
 
 
-def radii(tol: float, m: int, energy: bool, fourth_moment: bool = False) -> tuple[float, float]:
-    """The cut-offs for w and for g (see above), as squared distances in units of 4t.
+def cutoffs(tol: float, m: int, energy: bool, fourth_moment: bool = False) -> tuple[float, float]:
+    """The cut-offs for w and for g (see above).
+
+    All cut-offs of the near path, also `double_precision_cutoff`, are squared distances in units of 4t: at
+    D**2 = 4t * cutoff the weight is w = exp(-cutoff).
 
     Beyond a squared distance R in these units, all m sources together weigh at most m exp(-R). In the
     dimension each counts 2R times, in the fourth moment 2R**2 times in its unit; what is promised for these
     is 4 and 16 tol (`promise`), of which half may be left out.
     """
-    digits = math.log(1.0 / tol)
-    reach = digits + math.log(max(m, 2)) + 2.0
+    log_accuracy = math.log(1.0 / tol)
+    reach = log_accuracy + math.log(max(m, 2)) + 2.0
     margin = math.log(0.25 * reach * reach) if fourth_moment else math.log(reach)
-    energy_radius = reach + max(0.0, margin - 2.0)
-    return digits + MARGIN, max(energy_radius, (2.0 if energy else 1.0) * (digits + MARGIN))
+    energy_cutoff = reach + max(0.0, margin - 2.0)
+    return log_accuracy + MARGIN, max(energy_cutoff, (2.0 if energy else 1.0) * (log_accuracy + MARGIN))
 
 
 @compiled()
-def double_radius(tol: float, energy: bool) -> float:
-    """Squared distance, in units of 4t, from which on single precision is tried.
+def double_precision_cutoff(tol: float, energy: bool) -> float:
+    """The cut-off (see `cutoffs`) beyond which single precision is tried.
 
     In a smooth cloud the shares beyond it are then a quarter of what is allowed.
     """
-    radius = 1.5 - np.log(0.5 * tol / SINGLE_ERROR)
+    cutoff = 1.5 - np.log(0.5 * tol / SINGLE_ERROR)
     if energy:
-        radius = max(radius, 2.0 * (1.5 - np.log(0.5 * tol / TOTAL_ERROR)))
-    return max(0.0, radius)
+        cutoff = max(cutoff, 2.0 * (1.5 - np.log(0.5 * tol / TOTAL_ERROR)))
+    return max(0.0, cutoff)
 
 
 @compiled()
@@ -84,7 +87,7 @@ def _split(boxes: Any, found: Any, count: int, low: Any, high: Any, cut: float) 
     outside = found[:count].copy()
     for c in range(count):
         b = found[c]
-        if gap_squared(low, high, boxes, b) <= cut:
+        if block_gap_squared(low, high, boxes, b) <= cut:
             found[inside] = b
             inside += 1
         else:
@@ -142,7 +145,7 @@ def _add_zone(
                     columns, count, at, n, rate, weighted, directions, fourth_moment, root, table[i - start]
                 )
             else:
-                add_columns_many(
+                add_columns_any_dimension(
                     columns, count, at, n, rate, weighted, directions, fourth_moment, root, table[i - start]
                 )
 
@@ -162,7 +165,7 @@ def _frame(targets: Any, times: Any, start: int, stop: int, low: Any, high: Any,
 @compiled()
 def near_sums(
     targets: Any, times: Any, offsets: Any, sources: Any, source_roots: Any, boxes: Any,
-    nodes: Any, begin: Any, size: Any, first: int, last: int, weight_radius: float, energy_radius: float,
+    nodes: Any, begin: Any, size: Any, first: int, last: int, weight_cutoff: float, energy_cutoff: float,
     tol: float,
     directions: bool, fourth_moment: bool, energy: bool, like: Any, sums: Any,
 ) -> None:  # fmt: skip
@@ -170,20 +173,20 @@ def near_sums(
 
     ``targets`` is (n, q) in kd order; ``times`` (1,) or (q,); ``offsets`` (q,) the squared distance
     of each target to the nearest source, or empty where the targets are sources. ``source_roots`` (m,)
-    are the square roots of weights, or empty. ``energy`` says whether the sums of g matter, which
-    mean nothing with weights; ``like`` is an array of the precision of the innermost zone.
+    are the square roots of weights, or empty. ``energy`` says whether the sums of g are needed, which
+    have no meaning with weights; ``like`` is an array of the precision of the innermost zone.
     """
     n = sources.shape[0]
     axes = max(n, 3)
     columns = np.zeros((axes + 1, CHUNK * BLOCK + 24), like.dtype)
-    rough = np.zeros((axes + 1, CHUNK * BLOCK + 24), np.float32)
-    root, rough_root = np.empty(RUN, like.dtype), np.empty(RUN, np.float32)
+    single = np.zeros((axes + 1, CHUNK * BLOCK + 24), np.float32)
+    root, single_root = np.empty(RUN, like.dtype), np.empty(RUN, np.float32)
     found = np.empty(boxes.shape[2], np.int64)
     low, high, center = np.empty(n), np.empty(n), np.empty(n)
     part = np.empty((BLOCK, sums.shape[1]))
-    lacks = np.empty(BLOCK, np.bool_)
+    too_large = np.empty(BLOCK, np.bool_)
     every = np.ones(BLOCK, np.bool_)
-    radius = double_radius(tol, energy)
+    near_cutoff = double_precision_cutoff(tol, energy)
     unit = 6e-8 if columns.itemsize == 4 else 1.1e-16
     shared = 0.25 * (SHARED_CENTRE * tol / unit) ** 2
     start = first
@@ -200,12 +203,12 @@ def near_sums(
         for i in range(start, stop):
             t = times[i] if times.shape[0] > 1 else times[0]
             own = offsets[i] if offsets.shape[0] > 0 else 0.0
-            nearest = max(nearest, own + 4.0 * t * radius)
-            inner = max(inner, own + 4.0 * t * weight_radius)
-            outer = max(outer, own + 4.0 * t * energy_radius)
+            nearest = max(nearest, own + 4.0 * t * near_cutoff)
+            inner = max(inner, own + 4.0 * t * weight_cutoff)
+            outer = max(outer, own + 4.0 * t * energy_cutoff)
         a = b = c = blocks_within(nodes, begin, size, low, high, outer, found)
-        # Single precision knows places only relative to the distance from the centre. Where the targets
-        # lie too far apart for that there are few neighbours, and one zone does.
+        # Coordinates in single precision are relative to the centre. Where the targets lie too far apart
+        # for that there are few neighbours, and one zone is enough.
         close = size_squared <= 4.0 * shortest * ONE_ZONE and outer <= 4.0 * shortest * DEEPEST
         if close and shortest >= TINY_TIME:
             b = _split(boxes, found, c, low, high, inner)
@@ -221,26 +224,26 @@ def near_sums(
             part[:] = 0.0
             _add_zone(
                 sources, source_roots, found, a, b, targets, times, start, stop, center, every, directions,
-                fourth_moment, rough, rough_root, part,
+                fourth_moment, single, single_root, part,
             )  # fmt: skip
             again = False
             for i in range(count):
                 t = times[start + i] if times.shape[0] > 1 else times[0]
                 most = 0.5 * tol / SINGLE_ERROR * (row[i, WEIGHT] + part[i, WEIGHT])
                 most_root = 0.5 * tol / TOTAL_ERROR * (row[i, ROOT_WEIGHT] + part[i, ROOT_WEIGHT])
-                lacks[i] = (
+                too_large[i] = (
                     part[i, WEIGHT] > most
                     or part[i, SQUARE] > 4.0 * most * 2.0 * t
                     or part[i, FOURTH] > 16.0 * most * 8.0 * t * t
                     or (energy and part[i, ROOT_SQUARE] > most_root * 8.0 * t)
                     or (energy and part[i, ROOT_WEIGHT] > most_root)
                 )
-                again |= lacks[i]
-                if lacks[i]:
+                again |= too_large[i]
+                if too_large[i]:
                     part[i] = 0.0
             if again:
                 _add_zone(
-                    sources, source_roots, found, a, b, targets, times, start, stop, center, lacks,
+                    sources, source_roots, found, a, b, targets, times, start, stop, center, too_large,
                     directions,
                     fourth_moment, columns, root, part,
                 )  # fmt: skip
@@ -250,18 +253,18 @@ def near_sums(
             _add_zone(
                 sources, source_roots, found, b, c, targets, times, start, stop, center, every, False,
                 fourth_moment,
-                rough, rough_root, part,
+                single, single_root, part,
             )  # fmt: skip
             row[:, :FIRST] += part[:count, :FIRST]
             again = False
             for i in range(count):
                 t = times[start + i] if times.shape[0] > 1 else times[0]
-                lacks[i] = part[i, SQUARE] > RING * tol * 2.0 * t * row[i, WEIGHT]
-                again |= lacks[i]
+                too_large[i] = part[i, SQUARE] > RING * tol * 2.0 * t * row[i, WEIGHT]
+                again |= too_large[i]
             if directions and again:
                 part[:] = 0.0
                 _add_zone(
-                    sources, source_roots, found, b, c, targets, times, start, stop, center, lacks, True,
+                    sources, source_roots, found, b, c, targets, times, start, stop, center, too_large, True,
                     False,
                     columns, root, part,
                 )  # fmt: skip

@@ -1,8 +1,8 @@
 """Sums over gathered neighbours of one target: the innermost loops of the near path.
 
-``columns`` holds sources side by side, one axis a row, as seen from a centre close to the targets; a last
-row holds square roots of weights. Differences are taken on the fly, without a table of them
-in memory. Up to three dimensions three axes are always there, those that a cloud lacks being zero.
+``columns`` holds sources side by side, one row per axis, relative to a centre close to the targets; a last
+row holds square roots of weights. Differences are taken in the loops, without a table of them
+in memory. Up to three dimensions there are always three axes; those that a cloud does not have are zero.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .._base.compile import EXACT, SUMS, compiled
 from .._base.exp2 import exp2
 from .columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 
-# Sources added up before the total moves on in double precision: what bounds the error of single sums.
+# Sources summed in single precision before their sum is added in double precision, which bounds its error.
 RUN = 256
 
 
@@ -133,18 +133,18 @@ def _add_directions(row: Any, found: Any, n: int) -> None:
 
 
 @compiled()
-def add_columns_many(
+def add_columns_any_dimension(
     columns: Any, count: int, at: Any, n: int, rate: Any, weighted: bool, directions: bool,
     fourth_moment: bool,
     root: Any, row: Any,
 ) -> None:  # fmt: skip
-    """The same in any dimension, plainly; the last row of ``columns`` holds the roots."""
-    steps = np.empty(n, root.dtype)
+    """The same in any dimension, source by source; the last row of ``columns`` holds the roots."""
+    r = np.empty(n, root.dtype)
     for j in range(count):
         square = rate - rate
         for k in range(n):
-            steps[k] = columns[k, j] - at[k]
-            square += steps[k] * steps[k]
+            r[k] = columns[k, j] - at[k]
+            square += r[k] * r[k]
         g = exp2(square * rate)
         if weighted:
             g *= columns[n, j]
@@ -159,7 +159,7 @@ def add_columns_many(
             continue
         c = FIRST + n
         for k in range(n):
-            row[FIRST + k] += w * steps[k]
+            row[FIRST + k] += w * r[k]
             for l in range(k, n):
-                row[c] += w * steps[k] * steps[l]
+                row[c] += w * r[k] * r[l]
                 c += 1

@@ -1,8 +1,8 @@
-"""Sums at places that are no sources, to a tolerance.
+"""Sums at places that are not sources, to a tolerance.
 
-At a point of the cloud the sum is at least 1, at a place it may be anything. Two things then cost digits that
-`one_scale` does not pay for. A transform's error is relative to the largest sum there is, and away from
-the data that is larger than any sum at the places. And moments around the place are large where the data
+At a point of the cloud the sum is at least 1, at a place it may be anything. Two things then cost accuracy
+that `one_scale` does not allow for. A transform's error is relative to the largest sum there is, and away
+from the data that is larger than any sum at the places. And moments around the place are large where the data
 are far, by <D**2> / 2t, the heat dimension. Both losses are known once the sums are: a place whose loss
 exceeds what the tolerance was sharpened by is taken again with a sharper one.
 """
@@ -49,15 +49,15 @@ def place_sums(
 ) -> tuple[Array, np.ndarray, ScalePlan]:
     """`scale_sums` at places, which of its rows are good, and how the first of them were found.
 
-    The others are far from the data or beyond the reach of any tolerance. ``largest`` tells the largest
-    sum there is, and is asked only where a transform was taken; ``uneven`` is the mean weight over the
-    smallest, ``moments`` says whether more than the sums of w will be read.
+    The others are far from the data, or no tolerance is sharp enough for them. ``largest`` returns the
+    largest sum there is, and is called only where a transform was taken; ``uneven`` is the mean weight over
+    the smallest, ``moments`` says whether more than the sums of w will be read.
     """
     n, q = targets.points.shape
     sums = np.zeros((q, column_count(n, request.directions)))
     good = np.zeros(q, np.bool_)
     near = offsets <= 2.0 * t * FAR
-    # At least what the dimension will cost; with less, a round would be in vain.
+    # At least what the dimension will cost: a round at a lower accuracy would fail.
     loss = offsets / (8.0 * t) if moments else np.zeros(q)
     first: ScalePlan | None = None
     sharper = 1.0

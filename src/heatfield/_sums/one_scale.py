@@ -12,7 +12,7 @@ from .._base.threads import pieces, run_alone, run_pieces
 from .._cloud.cloud import ArrangedCloud
 from .box_transform import transform_box
 from .columns import Request, column_count
-from .near import radii
+from .near import cutoffs
 from .plan import ScalePlan
 from .scale_job import Part, ScaleJob
 
@@ -33,26 +33,26 @@ def scale_sums(
 ) -> tuple[Array, ScalePlan]:
     """The table of sums (q, columns) of `columns` at one scale, rows in the targets' order.
 
-    ``t`` is (1,), or (q,) with a time of its own for each target. ``offsets`` are the squared
-    distances of targets that are no sources to the nearest source. The sums of g are right in
-    total only. ``advance`` is told how many targets are done.
+    ``t`` is (1,), or (q,) with one time per target. ``offsets`` are the squared
+    distances of targets that are not sources to the nearest source. The sums of g are correct in
+    total only. ``advance`` is called with the number of targets done.
     """
     n, q = targets.points.shape
     m = sources.points.shape[1]
     uneven = 1.0 if weights is None else float(weights.mean() / weights.min())
-    weight_radius, energy_radius = radii(
+    weight_cutoff, energy_cutoff = cutoffs(
         request.tol, int(min(m * uneven, 1e300)), request.energy, request.fourth_moment
     )
     sums = np.zeros((q, column_count(n, request.directions)))
     job = ScaleJob(
-        targets, sources, t, request, offsets, weights, weight_radius, energy_radius, sums, advance
+        targets, sources, t, request, offsets, weights, weight_cutoff, energy_cutoff, sums, advance
     )
     todo, seconds = job.plan()
     report = ScalePlan(float(t[0]), "near", expected_seconds=seconds)
     boxes = [part for part in todo if part.low is not None]
     large = [part for part in boxes if part.last - part.first > _ALONE or len(boxes) < request.n_threads]
     small = [part for part in boxes if part not in large]
-    lonely: list[np.ndarray] = []
+    isolated: list[np.ndarray] = []
     outside: list[np.ndarray] = []
 
     def transform(part: Part, n_threads: int) -> None:
@@ -60,7 +60,7 @@ def scale_sums(
         if rows.size < part.last - part.first:
             outside.append(np.setdiff1d(np.arange(part.first, part.last), rows, assume_unique=True))
         if rows.size:
-            lonely.append(transform_box(job, part, rows, n_threads, report))
+            isolated.append(transform_box(job, part, rows, n_threads, report))
 
     for part in large:
         run_alone(lambda part=part: transform(part, request.n_threads))  # type: ignore[misc]
@@ -69,33 +69,33 @@ def scale_sums(
     job.near(direct)
     if outside:
         job.near_at(np.sort(np.concatenate(outside)), counted=False)
-    if lonely:
-        rest = np.sort(np.concatenate(lonely))
+    if isolated:
+        rest = np.sort(np.concatenate(isolated))
         report.points_checked = rest.size
         job.near_at(rest, counted=True)
     report.points_near = sum(last - first for first, last in direct) + sum(rows.size for rows in outside)
     report.points_transformed = q - report.points_near
-    _explain(report, len(boxes), weight_radius)
+    _explain(report, len(boxes), weight_cutoff)
     return sums, report
 
 
-def _explain(report: ScalePlan, boxes: int, weight_radius: float) -> None:
+def _explain(report: ScalePlan, boxes: int, weight_cutoff: float) -> None:
     report.transforms = boxes
     if boxes == 0:
         report.reason = (
-            f"neighbours within {math.sqrt(4.0 * weight_radius):.3g} sqrt(t) are cheaper than any transform"
+            f"neighbours within {math.sqrt(4.0 * weight_cutoff):.3g} sqrt(t) are cheaper than any transform"
         )
         return
     report.method = "fourier" if boxes == 1 and report.points_near == 0 else "boxes"
     grid = " x ".join(map(str, report.largest_grid))
     report.reason = (
         f"{boxes} transform{'s' if boxes > 1 else ''} of up to {grid} modes for "
-        f"{report.points_transformed:,} points, {report.points_checked:,} of them too lonely for its error "
+        f"{report.points_transformed:,} points, {report.points_checked:,} of them too isolated for its error "
         f"and summed directly; {report.points_near:,} points near"
     )
 
 
 def price_of_scale(cloud: ArrangedCloud, t: Array, request: Request) -> float:
     """What the fast path would take at one scale, on one core."""
-    radius = radii(request.tol, cloud.points.shape[1], request.energy, request.fourth_moment)
-    return ScaleJob(cloud, cloud, t, request, _NONE, None, *radius, _NONE, lambda _: None).plan()[1]
+    limits = cutoffs(request.tol, cloud.points.shape[1], request.energy, request.fourth_moment)
+    return ScaleJob(cloud, cloud, t, request, _NONE, None, *limits, _NONE, lambda _: None).plan()[1]

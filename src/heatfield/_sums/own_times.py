@@ -1,12 +1,12 @@
-"""The fast path where every target has a time of its own.
+"""The fast path where every target has its own time.
 
-Neighbours within each target's own reach are summed directly (`near` takes a time a target). A transform
-knows one time only. But the sums are smooth in log t: exp(-D**2 / 4t) is analytic and at most 1 in size for
-|Im log t| < pi/2, so over times within a factor of two a polynomial through a dozen of them, at Chebyshev's
-nodes, is as good as the sums themselves. Targets are therefore put into bands of time; where the
+Neighbours within each target's own cut-off are summed directly (`near` takes one time per target). A
+transform has one time only. But the sums are smooth in log t: exp(-D**2 / 4t) is analytic and at most 1 in
+size for |Im log t| < pi/2, so over times within a factor of two a polynomial through a dozen of them, at
+Chebyshev's nodes, is as good as the sums themselves. Targets are therefore put into bands of time; where the
 neighbours of a band's targets are too many, its sums are taken at the nodes, each by the cheapest
 mixture (`one_scale`), and interpolated. Where the last coefficients or the noise of the nodes are too large
-for the tolerance, as at a lonely point beside a cluster, the target is summed directly.
+for the tolerance, as at an isolated point beside a cluster, the target is summed directly.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .._base.check import Array
 from .._cloud.box_tree import estimate_within
 from .._cloud.cloud import ArrangedCloud
 from .columns import FOURTH, SQUARE, WEIGHT, Request, column_count
-from .near import radii
+from .near import cutoffs
 from .one_scale import scale_sums
 from .plan import ScalePlan
 
-# Neighbours from which on interpolation pays: a dozen transforms a target cost about as much.
+# Neighbours from which on interpolation pays: a dozen transforms cost about as much per target.
 MANY_NEIGHBOURS = 30_000
 # Share of the tolerance that each node's sums may use.
 _NODE = 1.0 / 32.0
@@ -71,11 +71,11 @@ def _neighbours(
 ) -> float:
     """About how many neighbours a target of these rows has, from a few of them."""
     m = sources.points.shape[1]
-    reach = 4.0 * radii(request.tol, m, request.energy, request.fourth_moment)[1]
+    reach_squared = 4.0 * cutoffs(request.tol, m, request.energy, request.fourth_moment)[1]
     counts = []
     for i in rows[:: max(1, rows.size // 32)]:
         at = np.ascontiguousarray(targets.points[:, i])
-        counts.append(estimate_within(*sources.tree, at, at, reach * t[i], m))
+        counts.append(estimate_within(*sources.tree, at, at, reach_squared * t[i], m))
     return float(np.mean(counts))
 
 

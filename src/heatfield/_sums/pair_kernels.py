@@ -3,7 +3,7 @@
 A tile is a table whose rows hold, for up to `TILE` neighbours j of a point i, the
 coordinates of r = x_j - x_i, then the squared distance D**2, then g = exp(-D**2 / 8t).
 Its square w = g**2 is the weight of the paper; g itself serves the energy E2.
-The exponential and the sums stand in loops of their own, because together they need
+The exponential and the sums are separate loops, because together they need
 more registers than the processor has and run at half the speed.
 """
 
@@ -26,8 +26,8 @@ def fill(tile: Any, column: int, sources: Any, start: int, count: int, target: A
     """
     n = sources.shape[0]
     square = tile[n, column : column + count]
-    # One array written a loop: with more, the compiler cannot prove them apart and
-    # gives up on vector code.
+    # One array written per loop: with more, the compiler cannot prove that they do not overlap
+    # and generates no vector code.
     for k in range(n):
         row = tile[k, column : column + count]
         source = sources[k, start : start + count]

@@ -18,7 +18,7 @@ class ScalePlan:
     largest_grid: tuple[int, ...] = ()
     points_transformed: int = 0
     points_near: int = 0
-    points_checked: int = 0  # transformed, but then summed directly: too lonely for the transform's error
+    points_checked: int = 0  # transformed, but then summed directly: too isolated for the transform's error
     finufft_transforms: int = 0  # of those, by finufft, whose last bits depend on the number of threads
     expected_seconds: float = float("nan")  # on one core
     reason: str = ""
@@ -36,7 +36,7 @@ class Plan(Summarised):
 
     @property
     def methods(self) -> list[str]:
-        """One word a scale."""
+        """One word per scale."""
         return [scale.method for scale in self.scales]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a plan says of itself: runs of scales that were summed in the same way."""
+"""The summary of a plan: runs of scales that were summed in the same way."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def summary_of_plan(plan: Plan) -> Summary:
 
 
 def _reason(scales: list[ScalePlan]) -> str:
-    """Why, where all scales of a run say the same; otherwise what they took at most."""
+    """The reason, where all scales of a run have the same; otherwise what they took at most."""
     if len({scale.reason for scale in scales}) == 1:
         return scales[0].reason
     grid = " x ".join(map(str, max((scale.largest_grid for scale in scales), key=math.prod)))
     transforms, checked = (max(getattr(s, name) for s in scales) for name in ("transforms", "points_checked"))
     most = f"at most {plural(transforms, 'transform')} of {grid} modes per scale"
-    return f"{most}, at most {plural(checked, 'point')} too lonely for its error and summed directly"
+    return f"{most}, at most {plural(checked, 'point')} too isolated for its error and summed directly"
 
 
 def _runs(plan: Plan) -> list[tuple[str, int, int]]:

@@ -1,4 +1,4 @@
-"""Which way to take for which points, scale by scale: the cheapest cut through the tree of boxes.
+"""Which method for which points, scale by scale: the cheapest cut through the tree of boxes.
 
 For every node of the tree three prices are compared: sum its points' neighbours directly, take one
 transform over the box of its crowded points with a halo and sum the others directly, or leave it to its two
@@ -17,7 +17,7 @@ from .._base.compile import compiled
 from .._cloud.arrange import BLOCK
 from .._cloud.box_tree import estimate_within, points_in
 from .fourier.kernel import GRID_EPS, UPSAMPLING, width_for
-from .fourier.modes import digits_for
+from .fourier.modes import log_accuracy_for
 
 # Blocks of the smallest nodes that are priced.
 LEAF = 16
@@ -25,27 +25,27 @@ LEAF = 16
 GRID_LIMIT = 1.2e8
 SPLIT, DIRECT, TRANSFORM = 0, 1, 2
 # Sums below this share of the largest are expected to be too small for a transform's error.
-LONELY = 0.25
-# Positions of the prices in `Costs.as_array`; those of the three zones stand side by side.
+ISOLATED = 0.25
+# Positions of the prices in `Costs.as_array`; those of the three zones follow each other.
 PAIR, TARGET, SPREAD, FOURIER, CALL, READ, MODES = 0, 3, 4, 5, 6, 7, 8
 
 
 @compiled()
 def transform_cost(
-    low: Any, high: Any, root: Any, t: float, energy_radius: float, eps: float, p: float, q: float,
+    low: Any, high: Any, whole: Any, t: float, energy_cutoff: float, eps: float, p: float, q: float,
     fields: int, fourth_moment: bool, double_precision: bool, prices: Any,
 ) -> float:  # fmt: skip
     """Seconds for one transform to ``eps`` over a box with p sources in its halo and q targets.
 
-    ``root`` is the box of all sources, ``fields`` the number of packed transforms where no grid is read.
+    ``whole`` is the box of all sources, ``fields`` the number of packed transforms where no grid is read.
     """
     n = low.shape[0]
-    digits = digits_for(eps, fourth_moment)
-    halo, images = np.sqrt(4.0 * t * energy_radius), np.sqrt(4.0 * t * max(energy_radius, digits))
+    log_accuracy = log_accuracy_for(eps, fourth_moment)
+    halo, images = np.sqrt(4.0 * t * energy_cutoff), np.sqrt(4.0 * t * max(energy_cutoff, log_accuracy))
     grid = 1.0
     for k in range(n):
-        span = max(min(high[k] + halo, root[1, k]) - low[k], high[k] - max(low[k] - halo, root[0, k]))
-        grid *= 2.0 * np.ceil(np.sqrt(digits / t) * (span + images) / (2.0 * np.pi)) + 1.0
+        span = max(min(high[k] + halo, whole[1, k]) - low[k], high[k] - max(low[k] - halo, whole[0, k]))
+        grid *= 2.0 * np.ceil(np.sqrt(log_accuracy / t) * (span + images) / (2.0 * np.pi)) + 1.0
     # Points come in once, and the targets once more where they are not the same (for the energy).
     kinds = 1.0 if p <= q else 2.0
     through = p + (q if p > q else 0.0)
@@ -69,7 +69,7 @@ def transform_cost(
 @compiled()
 def price_scale(
     targets: Any, nodes: Any, begin: Any, size: Any, offsets: Any, m: int, around: Any, around_begin: Any,
-    around_size: Any, t: float, double_radius: float, weight_radius: float, energy_radius: float,
+    around_size: Any, t: float, double_precision_cutoff: float, weight_cutoff: float, energy_cutoff: float,
     eps: float, least: float,
     fields: int, fourth_moment: bool, double_precision: bool, prices: Any, allowed: bool,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
@@ -78,7 +78,7 @@ def price_scale(
     ``around`` and what follows it is the tree of the m sources. A transform covers only those points of a
     node that have many neighbours, and their box; the others are summed directly. ``eps`` is enough
     where all sums are of one size; a transform over points of very different surroundings either has
-    more digits, down to ``least``, or leaves the lonely ones to be summed directly too.
+    more log_accuracy, down to ``least``, or leaves the isolated ones to be summed directly too.
     """
     n, q_all = targets.shape
     count = nodes.shape[0]
@@ -97,9 +97,9 @@ def price_scale(
     for i in range(count):
         if asked[i] and size[i] > LEAF:
             asked[i + 1] = asked[i + 2 * ((size[i] + 1) // 2)] = True
-    # What one more point costs in a transform: with fewer neighbours than that is worth it stays out.
+    # What one more point costs in a transform: points whose neighbours cost less stay out of it.
     point = transform_cost(
-        around[0, 0], around[0, 0], around[0], t, energy_radius, eps, 1e6, 1e6, fields, fourth_moment,
+        around[0, 0], around[0, 0], around[0], t, energy_cutoff, eps, 1e6, 1e6, fields, fourth_moment,
         double_precision, prices,
     ) / 1e6  # fmt: skip
     at = np.empty(n)
@@ -117,9 +117,11 @@ def price_scale(
             before = 0
             best[i] = q * prices[TARGET]
             for zone in range(3):
-                reach = double_radius if zone == 0 else weight_radius if zone == 1 else energy_radius
+                cutoff = (
+                    double_precision_cutoff if zone == 0 else weight_cutoff if zone == 1 else energy_cutoff
+                )
                 within = estimate_within(
-                    around, around_begin, around_size, at, at, extra + 4.0 * t * reach, m
+                    around, around_begin, around_size, at, at, extra + 4.0 * t * cutoff, m
                 )
                 best[i] += q * prices[PAIR + zone] * (within - before)
                 before = within
@@ -130,9 +132,9 @@ def price_scale(
                 crowded[i] = q
                 close = estimate_within(around, around_begin, around_size, at, at, extra + 4.0 * t, m)
                 largest[i] = smallest[i] = 1.0 + 0.6 * close
-                # A leaf that reaches far out would stretch the box: those of its points that lie in
-                # the box of the others will be in the transform all the same.
-                if diagonal <= 4.0 * t * energy_radius:
+                # A leaf of large extent would enlarge the box: those of its points that lie in
+                # the box of the others are transformed all the same.
+                if diagonal <= 4.0 * t * energy_cutoff:
                     boxes[i] = nodes[i]
         else:
             left, right = i + 1, i + 2 * ((size[i] + 1) // 2)
@@ -156,11 +158,11 @@ def price_scale(
             # First without the halo's points: a bound from below, found without counting.
             if turn == 1:
                 p = estimate_within(
-                    around, around_begin, around_size, boxes[i, 0], boxes[i, 1], 4.0 * t * energy_radius, m
+                    around, around_begin, around_size, boxes[i, 0], boxes[i, 1], 4.0 * t * energy_cutoff, m
                 )
             chosen = tries[turn]
             cost = cheap[i] + transform_cost(
-                boxes[i, 0], boxes[i, 1], around[0], t, energy_radius, chosen, p, crowded[i], fields,
+                boxes[i, 0], boxes[i, 1], around[0], t, energy_cutoff, chosen, p, crowded[i], fields,
                 fourth_moment,
                 double_precision, prices,
             )  # fmt: skip
@@ -168,7 +170,7 @@ def price_scale(
                 break
             if turn == 0:
                 continue
-            cost += _lonely(i, size, largest, direct, LONELY * chosen / eps)
+            cost += _isolated_seconds(i, size, largest, direct, ISOLATED * chosen / eps)
             if cost < best[i]:
                 best[i] = cost
                 choice[i] = TRANSFORM
@@ -177,7 +179,7 @@ def price_scale(
 
 
 @compiled()
-def _lonely(node: int, size: Any, weight: Any, direct: Any, share: float) -> float:
+def _isolated_seconds(node: int, size: Any, weight: Any, direct: Any, share: float) -> float:
     """Seconds for summing directly the points of a node whose sums are too small for its transform."""
     total = 0.0
     i = node

@@ -12,7 +12,7 @@ from .._base.threads import pieces, run_pieces
 from .._cloud.arrange import BLOCK
 from .._cloud.cloud import ArrangedCloud
 from .columns import ROOT_SQUARE, ROOT_WEIGHT, Request
-from .near import TINY_TIME, double_radius, near_sums
+from .near import TINY_TIME, double_precision_cutoff, near_sums
 from .pricing import chosen_nodes, price_scale
 
 # eps of the first try, in units of tol: the largest sum may be this many times (over 2) the own one.
@@ -43,14 +43,16 @@ class ScaleJob:
     request: Request
     offsets: Array
     weights: Array | None
-    weight_radius: float
-    energy_radius: float
+    weight_cutoff: float
+    energy_cutoff: float
     sums: Array
     advance: Callable[[int], object]
 
     def __post_init__(self) -> None:
         self.roots = _NONE if self.weights is None else np.sqrt(self.weights)
-        self.mass = self.sources.points.shape[1] if self.weights is None else float(self.weights.sum())
+        self.total_weight = (
+            self.sources.points.shape[1] if self.weights is None else float(self.weights.sum())
+        )
         self.same = self.targets is self.sources
         self.least = LEAST_EPS[self.request.dtype]
         self.first_eps = max(self.least, _FIRST_TRY * self.request.tol)
@@ -60,9 +62,8 @@ class ScaleJob:
         n, m = self.sources.points.shape
         choice, price, boxes, eps = price_scale(
             self.targets.points, *self.targets.tree, self.offsets, m, *self.sources.tree,
-            float(self.t.mean()), double_radius(self.request.tol, self.request.energy), self.weight_radius,
-            self.energy_radius,
-            self.first_eps, self.least,
+            float(self.t.mean()), double_precision_cutoff(self.request.tol, self.request.energy),
+            self.weight_cutoff, self.energy_cutoff, self.first_eps, self.least,
             *self.transforms(), self.request.costs.as_array(), n <= 3 and self.t.shape[0] == 1,
         )  # fmt: skip
         _, begin, size = self.targets.tree
@@ -110,7 +111,7 @@ class ScaleJob:
         def work(first: int, last: int) -> None:
             near_sums(
                 places, t, offsets, self.sources.points, self.roots, self.sources.boxes, *self.sources.tree,
-                first, last, self.weight_radius, self.energy_radius, self.request.tol,
+                first, last, self.weight_cutoff, self.energy_cutoff, self.request.tol,
                 self.request.directions, self.request.fourth_moment, self.request.energy, like, table,
             )  # fmt: skip
             self.advance(last - first)

@@ -8,9 +8,9 @@ from typing import Any
 from ._dataset import Dataset, need_folder
 from ._folder import load_folder
 
-_STEPS = "No public address is known: ask its authors, arrange one folder a class, and pass root=."
+_STEPS = "No public address is known: ask its authors, arrange one folder per class, and pass root=."
 
 
 def load_atlas1(root: str | Path, *, budget: int | None = 1024, **options: Any) -> Dataset:
-    """One folder a class, as `load_folder` reads it, with the benchmark's budget of points."""
+    """One folder per class, as `load_folder` reads it, with the benchmark's budget of points."""
     return load_folder(need_folder(root, "ATLAS-1", [], _STEPS), budget=budget, **options)

@@ -62,11 +62,11 @@ def make_branching_tree(
 
 
 def _pair(rng: np.random.Generator, starts: list[Array], ends: list[Array], parent: int) -> list[Array]:
-    """Ends of two branches that fork off the parent's end; of 60 pairs the one with most room."""
+    """Ends of two branches that fork off the parent's end; of 60 pairs the one farthest from all branches."""
     fork = ends[parent]
     axis = fork - starts[parent]
     axis /= np.sqrt(axis @ axis)
-    best, room = [], -1.0
+    best, distance = [], -1.0
     for _ in range(60):
         side = np.cross(axis, rng.normal(size=3))
         side /= np.sqrt(side @ side)
@@ -85,8 +85,8 @@ def _pair(rng: np.random.Generator, starts: list[Array], ends: list[Array], pare
             or [fork[None] + 9.0]
         )
         gap = float(np.sqrt(((trial[:, None] - others[None]) ** 2).sum(axis=2)).min())
-        if gap > room:
-            best, room = pair, gap
-        if room > 0.8:
+        if gap > distance:
+            best, distance = pair, gap
+        if distance > 0.8:
             break
     return best

@@ -66,7 +66,7 @@ class Dataset(Summarised):
 def read_files(
     files: Sequence[Path], labels: Sequence[str], classes: Sequence[str] | None = None, **options: Any
 ) -> Dataset:
-    """Read labelled files, in their order. The first that fails stops the reading, by its ReadError."""
+    """Read labelled files, in their order. The first that cannot be read raises its ReadError."""
     names = tuple(sorted(set(labels))) if classes is None else tuple(classes)
     position = {name: i for i, name in enumerate(names)}
     clouds = [read_cloud(file, **options).points for file in progress_bar(files, unit="files")]

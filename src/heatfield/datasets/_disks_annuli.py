@@ -1,4 +1,4 @@
-"""DisksAnnuli: dense disks and annuli in uniform noise, told apart by what there is."""
+"""DisksAnnuli: dense disks and annuli in uniform noise; the class is which and how many there are."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def make_disks_annuli(
     form : {"pairs", "annuli", "balanced"}
         "pairs": one disk; one annulus; two disks; one of each; two annuli. Its counts and difficulty
         come nearest to the published ones. "annuli": class c has c + 1 annuli and 1 to 5 disks (the
-        number of points leaks some of the label). "balanced": c + 1 annuli and 4 - c disks.
+        number of points partly reveals the label). "balanced": c + 1 annuli and 4 - c disks.
     radius, inner : (low, high)
         Outer radius, and inner radius as a share of it, uniform between the two.
     background : (low, high)

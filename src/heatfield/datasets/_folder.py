@@ -1,4 +1,4 @@
-"""Any labelled collection of files: one folder a class, or a list of files and labels."""
+"""Any labelled collection of files: one folder per class, or a list of files and labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def load_folder(root: str | Path, *, labels: str | Path | None = None, **options
     Parameters
     ----------
     root : path-like
-        One folder a class with files in any readable format (searched to the bottom); or, with
+        One folder per class with files in any readable format (searched to the bottom); or, with
         ``labels``, the folder that the file names in it refer to.
     labels : path-like, optional
         A CSV with the columns ``file`` and ``label`` (or, without a header, these two in this order).
@@ -56,7 +56,7 @@ def labelled_files(root: str | Path, labels: str | Path | None = None) -> tuple[
         names = [f.relative_to(folder).parts[0] for f in files]
     if not files:
         raise FileNotFoundError(
-            f"{str(root)!r} holds no folders with point files: one folder a class is expected"
+            f"{str(root)!r} holds no folders with point files: one folder per class is expected"
         )
     return files, names
 

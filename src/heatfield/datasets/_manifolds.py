@@ -1,4 +1,4 @@
-"""Manifolds on which everything is known: points spread evenly by area, dimension, reach and area."""
+"""Manifolds on which everything is known: points uniform by area, dimension, reach and area."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Manifold:
 
 
 def sample_manifold(name: str, m: int, *, random_state: int | Generator | None = None) -> Manifold:
-    """m points, independent and evenly spread by area, on a manifold of reach 1.
+    """m points, independent and uniform by area, on a manifold of reach 1.
 
     ========== === ======= ========= ==================================================
     name       n   d       area      what it is

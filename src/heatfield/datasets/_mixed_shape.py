@@ -1,4 +1,4 @@
-"""One cloud that has it all: a sheet, a filament, a junction, a ball."""
+"""One cloud with parts of every kind: a sheet, a filament, a junction, a ball."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ NEUROMORPHO_CLASSES = (
 )  # fmt: skip
 _SITE = "https://neuromorpho.org"
 _STEPS = (
-    "Pass root= with one folder a class ('basket', ..., 'stellate') of .swc or .swc.gz files, or "
+    "Pass root= with one folder per class ('basket', ..., 'stellate') of .swc or .swc.gz files, or "
     "download=True to fetch them from neuromorpho.org into root."
 )
 

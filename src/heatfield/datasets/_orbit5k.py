@@ -39,11 +39,11 @@ def make_orbit5k(
     Parameters
     ----------
     n_per_class, n_points : int
-        The benchmark has 1,000 clouds of 1,000 points a class.
+        The benchmark has 1,000 clouds of 1,000 points per class.
     parameters : sequence of float
         r of each class.
     random_state : int
-        Every cloud has a stream of its own, so that cloud i of a class is the same
+        Every cloud has its own random stream, so that cloud i of a class is the same
         whatever the number of clouds.
 
     Examples
@@ -58,7 +58,7 @@ def make_orbit5k(
     seed = check_count(random_state, "random_state", 0)
     rates = np.array([float(r) for r in parameters])
     if rates.size == 0 or not np.isfinite(rates).all():
-        raise ValueError(f"parameters must be finite numbers, one a class, got {parameters!r}")
+        raise ValueError(f"parameters must be finite numbers, one per class, got {parameters!r}")
     labels = np.repeat(np.arange(rates.size), count)
     starts = np.array(
         [np.random.default_rng([seed, c, i]).uniform(size=2) for c in range(rates.size) for i in range(count)]

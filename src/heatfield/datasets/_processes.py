@@ -35,9 +35,9 @@ def make_processes(
     results on them are no evidence for the published ones.
 
     0. Poisson: N ~ Poisson(``intensity``), uniform.
-    1. Matérn cluster: Poisson(``parents``) a unit of area on the square enlarged by R =
+    1. Matérn cluster: Poisson(``parents``) per unit of area on the square enlarged by R =
        ``cluster_radius``; Poisson(``children``) uniform in the disk of radius R about each; what lies
-       inside the square stays, parents go.
+       inside the square is kept, parents are not.
     2. Strauss: density ~ beta^n gamma^(pairs closer than R), with beta, gamma, R =
        ``strauss_intensity``, ``strauss_interaction``, ``strauss_radius``, by ``strauss_steps`` steps
        of birth-death Metropolis-Hastings from the empty square.

@@ -78,6 +78,6 @@ def _proteins(path: Path) -> list[tuple[str, str, np.ndarray]]:
                     found.append((str(protein["ID"]), str(protein["SCOP-CF"]), points))
     except ReadError:
         raise
-    except Exception as error:  # fastavro raises whatever a damaged record makes it trip over
+    except Exception as error:  # fastavro raises many kinds of errors on a damaged record
         raise ReadError(path, f"damaged: {type(error).__name__} {error}", f"protein {number}") from None
     return found

@@ -30,8 +30,8 @@ def make_folds(
 ) -> np.ndarray:
     """The fold 0..n_folds-1 of each cloud, stratified by label.
 
-    Each class is shuffled by a seed from the content hash and dealt out in turn, so that the same
-    data always give the same folds. With ``store`` (a folder) they are also written to
+    Each class is shuffled by a seed from the content hash and its clouds assigned to the folds in turn, so
+    that the same data always give the same folds. With ``store`` (a folder) they are also written to
     ``<hash>-folds<n>.json``, and read back from there if the file exists.
 
     Examples

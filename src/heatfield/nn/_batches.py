@@ -16,7 +16,7 @@ from .._features.point_table import PointTable, packed
 
 @dataclass(frozen=True)
 class Scaling:
-    """Means and spreads of the training set; features constant up to round-off are silenced."""
+    """Means and standard deviations of the training set; features constant up to round-off become 0."""
 
     mean: Array
     scale: Array
@@ -37,11 +37,11 @@ class Scaling:
         if count == 0:
             raise ValueError("no training cloud has two distinct points: there is nothing to learn from")
         mean = total / count
-        spread = np.sqrt(np.maximum(0.0, squares / count - mean**2)) * table.unit
+        deviation = np.sqrt(np.maximum(0.0, squares / count - mean**2)) * table.unit
         ends = [np.abs(table.shift + table.unit * end) for end in (low, high)]
         return cls._of(
             table.shift + table.unit * mean,
-            spread,
+            deviation,
             np.maximum(*ends),
             table.recipe.magnitudes()[0],
             tolerance,
@@ -52,15 +52,20 @@ class Scaling:
         """Of the features of whole clouds; gaps do not count."""
         finite = np.where(np.isfinite(table.whole), table.whole, np.nan)
         known = np.isfinite(finite).any(axis=0)
-        mean, spread, largest = np.zeros((3, finite.shape[1]))
-        mean[known], spread[known] = np.nanmean(finite[:, known], axis=0), np.nanstd(finite[:, known], axis=0)
+        mean, deviation, largest = np.zeros((3, finite.shape[1]))
+        mean[known], deviation[known] = (
+            np.nanmean(finite[:, known], axis=0),
+            np.nanstd(finite[:, known], axis=0),
+        )
         largest[known] = np.nanmax(np.abs(finite[:, known]), axis=0)
-        return cls._of(mean, spread, largest, table.recipe.magnitudes()[1], tolerance)
+        return cls._of(mean, deviation, largest, table.recipe.magnitudes()[1], tolerance)
 
     @classmethod
-    def _of(cls, mean: Array, spread: Array, largest: Array, magnitude: Array, tolerance: float) -> Scaling:
-        constant = spread <= tolerance * np.maximum(largest, magnitude)
-        return cls(mean, np.where(constant, 1.0, spread), constant)
+    def _of(
+        cls, mean: Array, deviation: Array, largest: Array, magnitude: Array, tolerance: float
+    ) -> Scaling:
+        constant = deviation <= tolerance * np.maximum(largest, magnitude)
+        return cls(mean, np.where(constant, 1.0, deviation), constant)
 
     def apply(self, values: Array) -> Array:
         """Standardised; gaps and constants become 0."""
@@ -68,8 +73,8 @@ class Scaling:
         return np.where(self.constant | ~np.isfinite(scaled), 0.0, scaled)
 
 
-# Standardised features end here. Clouds in another unit are that far off: a warning says so, and their
-# numbers stay finite in single precision.
+# Standardised features are cut off here. Clouds in another unit are that far off: there is a warning, and
+# their numbers stay finite in single precision.
 _FAR = 1e6
 
 

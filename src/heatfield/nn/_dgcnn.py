@@ -59,9 +59,9 @@ class HFSDGCNN(nn.Module):
     Parameters
     ----------
     point_width : int
-        Heat features a point; 0 is the plain DGCNN.
+        Heat features per point; 0 is the plain DGCNN.
     n_dims, n_classes : int
-        Coordinates a point; classes.
+        Coordinates per point; classes.
     k : int
         Neighbours, the point itself included.
     widths : sequence of int

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from .._base.check import check_choice, check_count, check_dimension, check_range
-from ._heat import dimension_spectrum, half_sums, local_sums, schedule, transition_by_difference
+from ._heat import dimension_spectrum, energy_sums, local_sums, schedule, transition_by_difference
 
 
 def pad_clouds(clouds: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -52,14 +52,14 @@ class HeatFeatures(nn.Module):
     transition : "difference" or "exact"
         See `heatfield.signatures`.
     with_spectrum : bool
-        Without it, three numbers a point and scale.
+        Without it, three numbers per point and scale.
     log_density : bool
         log u in place of u, which spans many decades.
     fixed_schedule : bool
         Whether the times count as constants in the gradient. Otherwise it flows through the
         spacing and the diameter too: the whole derivative.
     memory : int
-        Bytes that the tables of pairs may take at once. Rows are worked off in pieces of this
+        Bytes that the tables of pairs may take at once. Rows are computed in pieces of this
         size, and computed again in the backward pass instead of being kept.
 
     Examples
@@ -111,7 +111,7 @@ class HeatFeatures(nn.Module):
         points : (B, m, n), one cloud (m, n), or a list of clouds (m_i, n)
             A list is answered by a list.
         mask : (B, m) bool, optional
-            False where a row only fills up: it is not seen by the others, and its features are 0.
+            False where a row only fills up: it does not count for the others, and its features are 0.
         scales : (T,) or (B, T), optional
             Diffusion times, in place of the schedule.
 
@@ -123,8 +123,8 @@ class HeatFeatures(nn.Module):
             return [row[: len(cloud)] for row, cloud in zip(table, points, strict=True)]
         if isinstance(points, Tensor) and points.ndim == 2:
             return self(points[None], None if mask is None else mask[None], scales)[0]
-        points, mask, heard = _checked(points, mask)
-        u, d, tau, spectrum, _, defined = self._local(points, heard, scales)
+        points, mask, counted = _checked(points, mask)
+        u, d, tau, spectrum, _, defined = self._local(points, counted, scales)
         channels = [(torch.log(u) if self.log_density else u)[..., None], d[..., None], tau[..., None]]
         if self.with_spectrum:
             channels.append(spectrum)
@@ -150,19 +150,19 @@ class HeatFeatures(nn.Module):
             return self.whole(
                 points[None], None if mask is None else mask[None], scales, hds_sigma=hds_sigma
             )[0]
-        points, mask, heard = _checked(points, mask)
-        u, d, _, _, times, defined = self._local(points, heard, scales, spectrum=False)
+        points, mask, counted = _checked(points, mask)
+        u, d, _, _, times, defined = self._local(points, counted, scales, spectrum=False)
         n, rows = points.shape[2], self._rows(points, times.shape[1])
         weight = square = torch.zeros_like(times)
         for first in range(0, points.shape[1], rows):
             last = min(points.shape[1], first + rows)
-            part = _again(half_sums, points, heard, times, first, last)
+            part = _again(energy_sums, points, counted, times, first, last)
             weight, square = weight + part[0], square + part[1]
         energy = (8.0 * torch.pi * times) ** (-n / 2) * weight
         response = n / 2 - square / (8.0 * times * weight)
         relative = response / (2.0 * times)
         centers = torch.arange(n + 1, dtype=points.dtype, device=points.device)
-        hds = dimension_spectrum(u, d, heard, centers, hds_sigma)
+        hds = dimension_spectrum(u, d, counted, centers, hds_sigma)
         table = torch.cat([energy, response, relative * energy, relative, hds], dim=1)
         return torch.where((defined & mask.any(dim=1))[:, None], table, torch.nan)
 
@@ -235,7 +235,7 @@ def _again(function: Callable[..., Any], points: Tensor, mask: Tensor, times: Te
 
 
 def _checked(points: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Points, the mask, and who is heard: the mask with one row of every cloud that has none."""
+    """Points, the mask, and which rows are counted: the mask with one row of every cloud that has none."""
     if not isinstance(points, Tensor):
         raise ValueError(f"points must be a tensor or a list of tensors, got {type(points).__name__}")
     if points.ndim != 3 or points.shape[1] == 0 or points.shape[2] == 0:
@@ -251,17 +251,17 @@ def _checked(points: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tenso
         )
     # A cloud without points, a sum over nothing, would be 0 / 0: it gets one at the origin, left out after.
     empty = ~mask.any(dim=1)
-    heard = torch.cat([mask[:, :1] | empty[:, None], mask[:, 1:]], dim=1)
-    # Rows that only fill up stand on a real point: far from all of them, their 0 / 0 would spoil gradients.
+    counted = torch.cat([mask[:, :1] | empty[:, None], mask[:, 1:]], dim=1)
+    # Rows that only fill up are copies of a real point: far from all of them, 0 / 0 would spoil gradients.
     first = mask.to(torch.uint8).argmax(dim=1)
-    stand_in = points[torch.arange(len(points), device=points.device), first]
-    stand_in = torch.where(empty[:, None], 0.0, stand_in)[:, None, :]
-    points = torch.where(mask[:, :, None], points, stand_in)
+    copied = points[torch.arange(len(points), device=points.device), first]
+    copied = torch.where(empty[:, None], 0.0, copied)[:, None, :]
+    points = torch.where(mask[:, :, None], points, copied)
     broken = ~torch.isfinite(points.detach()).all(dim=2)
     if broken.any():
         cloud, row = broken.nonzero()[0].tolist()
         raise ValueError(f"points is not finite in cloud {cloud}, row {row}: {points[cloud, row].tolist()}")
-    return points, mask, heard
+    return points, mask, counted
 
 
 def _checked_scales(scales: Tensor, points: Tensor, least: int) -> Tensor:

@@ -16,14 +16,14 @@ POOLINGS = ("mean", "max", "std", "attention")
 class HFSFull(nn.Module):
     """The paper's HFS-full: per-point features through a shared MLP, pooled by mean and maximum.
 
-    Phi = [global, HDS, z] -> 256 -> classes, where z pools the network's 256 outputs a point.
+    Phi = [global, HDS, z] -> 256 -> classes, where z pools the network's 256 outputs per point.
     Inputs are expected standardised; `heatfield.HFSClassifier` does that with the statistics of
     its training set.
 
     Parameters
     ----------
     point_width, whole_width : int
-        Features a point (48 in space with 8 scales) and a cloud (96: global and HDS).
+        Features per point (48 in space with 8 scales) and per cloud (96: global and HDS).
     n_classes : int
     widths : sequence of int
         Layers of the shared network, each followed by batch norm and ReLU.

@@ -56,7 +56,7 @@ def nearest(values: Tensor, starts: Tensor, k: int, *, exact: bool) -> Tensor:
         padded = torch.nn.utils.rnn.pad_sequence(
             [values[edges[b] : edges[b + 1]] for b in range(first, last)], batch_first=True
         )
-        with torch.autocast(values.device.type, enabled=False):  # half precision knows no neighbours
+        with torch.autocast(values.device.type, enabled=False):  # half precision is too coarse for distances
             distances = _distances(padded[:, begin:end], padded, exact)
         if values.device.type == "cpu" and values.dtype == torch.float32:
             _smallest(distances.numpy(), some.numpy(), begin, k, out.numpy())

@@ -20,11 +20,11 @@ def squared_distances(points: Tensor, first: int, last: int) -> tuple[Tensor, Te
 def schedule(
     points: Tensor, mask: Tensor, n_scales: int, c_min: float, c_max: float, rows: int
 ) -> tuple[Tensor, Tensor]:
-    """Diffusion times (B, T) from c_min r_nn**2 to c_max diam**2, evenly spaced in log t; and who has them.
+    """Diffusion times (B, T) from c_min r_nn**2 to c_max diam**2, evenly in log t; which clouds have them.
 
-    Who is whose nearest neighbour, and which two points are farthest apart, is looked up without
-    gradients; the lengths themselves carry them. A cloud of fewer than two distinct points has no
-    schedule: it gets the times 1 and the answer False.
+    Which point is the nearest neighbour of each, and which two are farthest apart, is found without
+    gradients; the distances themselves have them. A cloud of fewer than two distinct points has no
+    schedule: its times are 1, and the second result is False.
     """
     nearest, distinct, ends = _neighbours(points.detach(), mask, rows)
     at = nearest[:, :, None].expand(-1, -1, points.shape[2])
@@ -34,7 +34,7 @@ def schedule(
     spacing = lengths.sum(dim=1) / distinct.sum(dim=1).clamp(min=1)
     farthest = points.gather(1, ends[:, :, None].expand(-1, -1, points.shape[2]))
     diameter2 = (farthest[:, 0] - farthest[:, 1]).square().sum(dim=1)
-    # Numbers that are chosen away must still be finite, or their gradients would be NaN.
+    # Numbers that are masked out must still be finite, or their gradients would be NaN.
     spacing, diameter2 = torch.where(defined, spacing, 1.0), torch.where(defined, diameter2, 1.0)
     low, high = torch.log(c_min * spacing.square()), torch.log(c_max * diameter2)
     steps = torch.linspace(0.0, 1.0, n_scales, dtype=points.dtype, device=points.device)
@@ -81,22 +81,22 @@ def _local_sums(
 ) -> tuple[Tensor, ...]:
     n = points.shape[2]
     r, d2 = squared_distances(points, first, last)
-    heard = mask[:, None, :]
+    counted = mask[:, None, :]
     columns: list[list[Tensor]] = [[], [], [], []]
     for t in times.unbind(dim=1):
         t = t[:, None]  # (B, 1): over the rows
-        w = torch.where(heard, torch.exp(-d2 / (4.0 * t[:, :, None])), 0.0)
-        mass = w.sum(dim=2)
-        mean_d2 = (w * d2).sum(dim=2) / mass
+        w = torch.where(counted, torch.exp(-d2 / (4.0 * t[:, :, None])), 0.0)
+        weight_sum = w.sum(dim=2)
+        mean_d2 = (w * d2).sum(dim=2) / weight_sum
         d = mean_d2 / (2.0 * t)
-        columns[0].append((4.0 * math.pi * t) ** (-n / 2) * mass)
+        columns[0].append((4.0 * math.pi * t) ** (-n / 2) * weight_sum)
         columns[1].append(d)
         if exact:  # two passes: a difference of means would cancel in single precision
-            variance = (w * (d2 - mean_d2[:, :, None]).square()).sum(dim=2) / mass
+            variance = (w * (d2 - mean_d2[:, :, None]).square()).sum(dim=2) / weight_sum
             columns[2].append(variance / (8.0 * t.square()) - d)
         if spectrum:
-            weighted = w[:, :, None, :] @ r / mass[:, :, None, None]  # <r>, (B, rows, 1, n)
-            second = (w[:, :, :, None] * r).transpose(2, 3) @ r / mass[:, :, None, None]
+            weighted = w[:, :, None, :] @ r / weight_sum[:, :, None, None]  # <r>, (B, rows, 1, n)
+            second = (w[:, :, :, None] * r).transpose(2, 3) @ r / weight_sum[:, :, None, None]
             covariance = second - weighted.transpose(2, 3) * weighted
             # Eigenvalues alone have the gradient V diag(g) V', finite also where they coincide.
             values = torch.linalg.eigvalsh(covariance / (2.0 * t[:, :, None, None]))
@@ -105,7 +105,7 @@ def _local_sums(
     return tuple(torch.stack(c, dim=2) if c else empty for c in columns)
 
 
-def half_sums(points: Tensor, mask: Tensor, times: Tensor, first: int, last: int) -> tuple[Tensor, Tensor]:
+def energy_sums(points: Tensor, mask: Tensor, times: Tensor, first: int, last: int) -> tuple[Tensor, Tensor]:
     """The sums over pairs of g = exp(-D**2 / 8t) and of D**2 g, (B, T), of some rows."""
     _, d2 = squared_distances(points, first, last)
     both = mask[:, None, :] & mask[:, first:last, None]
@@ -129,9 +129,9 @@ def transition_by_difference(dimensions: Tensor, times: Tensor) -> Tensor:
 def dimension_spectrum(u: Tensor, d: Tensor, mask: Tensor, centers: Tensor, sigma: float) -> Tensor:
     """p_geo and delta p, (B, 2 K T): composition and then contrast, each centre by centre, scale by scale."""
     eta = torch.softmax(-(d[..., None] - centers).square() / (2.0 * sigma**2), dim=3)
-    heard = mask[:, :, None, None]
-    composition = torch.where(heard, eta, 0.0).sum(dim=1) / mask.sum(dim=1)[:, None, None]
+    counted = mask[:, :, None, None]
+    composition = torch.where(counted, eta, 0.0).sum(dim=1) / mask.sum(dim=1)[:, None, None]
     heat = torch.where(mask[:, :, None], u, 0.0)
-    weighted = torch.where(heard, heat[..., None] * eta, 0.0).sum(dim=1) / heat.sum(dim=1)[..., None]
+    weighted = torch.where(counted, heat[..., None] * eta, 0.0).sum(dim=1) / heat.sum(dim=1)[..., None]
     parts = [part.transpose(1, 2).flatten(1) for part in (composition, weighted - composition)]
     return torch.cat(parts, dim=1)

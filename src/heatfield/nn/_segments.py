@@ -40,7 +40,7 @@ def _mean_and_max(rows: Any, starts: Any, mean: Any, most: Any, at: Any) -> None
 
 
 @compiled(SUMS)
-def _spread_back(mean: Any, most: Any, at: Any, starts: Any, out: Any) -> None:
+def _pass_back(mean: Any, most: Any, at: Any, starts: Any, out: Any) -> None:
     width = out.shape[1]
     for b in range(starts.shape[0] - 1):
         first, last = starts[b], starts[b + 1]
@@ -73,12 +73,12 @@ class _MeanAndMax(torch.autograd.Function):
         at, starts = ctx.saved_tensors
         mean, most = (g.contiguous().numpy() for g in given)
         out = given[0].new_empty(ctx.rows)
-        _spread_back(mean, most, at.numpy(), starts.numpy(), out.numpy())
+        _pass_back(mean, most, at.numpy(), starts.numpy(), out.numpy())
         return out, None
 
 
 def checked_edges(starts: Tensor, count: int) -> list[int]:
-    """Where each cloud begins, and the number of points; a ValueError where that leads astray."""
+    """Where each cloud begins, and the number of points; a ValueError where ``starts`` does not fit them."""
     edges: list[int] = starts.tolist()
     if edges[:1] != [0] or edges[-1] != count or (np.diff(edges) < 1).any():
         raise ValueError(f"starts must rise from 0 to the {count} points, got {edges[:9]}")

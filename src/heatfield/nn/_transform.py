@@ -1,4 +1,4 @@
-"""`ClosedFormFeatures`: per-point features as a transform for torch data sets, computed once for ever."""
+"""`ClosedFormFeatures`: per-point features as a transform for torch data sets, with a cache."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ClosedFormFeatures:
         self.options: dict[str, Any] = {"blocks": self.blocks, **options}
         self.cache = None if cache is None else Path(cache)
         self.dtype = dtype
-        PointSettings(3, **self.options)  # complains now, not in a worker
+        PointSettings(3, **self.options)  # raises an error here, not in a worker
 
     def __call__(self, points: Any) -> tuple[Tensor, Tensor]:
         """Features of one cloud, an array or a tensor."""
@@ -79,7 +79,7 @@ class ClosedFormFeatures:
             shape = (max(1, len(cloud)), len(recipe.point_names))
             if rows.shape == shape and whole.shape == (len(recipe.whole_names),):
                 return rows, whole
-        except (OSError, SafetensorError, KeyError):  # not there, or the disk gave out while it was written
+        except (OSError, SafetensorError, KeyError):  # missing, or damaged because the disk was full
             pass
         rows, whole = features_of(cloud, recipe)
         self.cache.mkdir(parents=True, exist_ok=True)

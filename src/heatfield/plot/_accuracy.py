@@ -14,7 +14,7 @@ from ._style import class_color, own_axes, tidy
 def accuracy_by_scales(
     counts: Sequence[int], accuracies: Mapping[str, ArrayLike], ax: Any = None, *, chance: float | None = None
 ) -> Any:
-    """Accuracy against the number of scales, one curve a method, with the spread over splits.
+    """Accuracy against the number of scales, one curve per method, with the standard deviation over splits.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ def accuracy_by_scales(
         table = 100 * np.asarray(given, dtype=float)
         if table.ndim not in (1, 2) or table.shape[0] != len(counts):
             raise ValueError(
-                f"accuracies[{name!r}] must have {len(counts)} rows, one a number of scales, "
+                f"accuracies[{name!r}] must have {len(counts)} rows, one per number of scales, "
                 f"got shape {table.shape}"
             )
         mean = table if table.ndim == 1 else table.mean(axis=1)
         ax.plot(counts, mean, "o-", color=class_color(k), linewidth=1.8, markersize=4, label=name)
         if table.ndim == 2:
-            spread = table.std(axis=1)
-            band = (mean - spread, mean + spread)
+            deviation = table.std(axis=1)
+            band = (mean - deviation, mean + deviation)
             ax.fill_between(counts, *band, color=class_color(k), alpha=0.2, linewidth=0)
     if chance is not None:
         ax.axhline(100 * chance, color="#4d4d4d", linewidth=1, linestyle=":", label="chance")

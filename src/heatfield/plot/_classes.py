@@ -19,7 +19,7 @@ def class_curves(
     Parameters
     ----------
     values : array_like (N, T)
-        One row a cloud, for instance the mean heat dimension at each scale.
+        One row per cloud, for instance the mean heat dimension at each scale.
     labels : sequence of N labels
     ax : matplotlib axes, optional
 

@@ -1,4 +1,4 @@
-"""Clouds coloured by what the heat field says at each point."""
+"""Clouds coloured by the heat dimension at each point."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def dimension_over_scales(
     scales : sequence of int, optional
         Which scales, by index; all of them otherwise.
     columns : int
-        Pictures a row.
+        Pictures per row.
 
     Returns
     -------
-    axes : ndarray of matplotlib axes, one a scale
+    axes : ndarray of matplotlib axes, one per scale
 
     Examples
     --------

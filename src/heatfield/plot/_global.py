@@ -19,14 +19,14 @@ _CURVES = (
 
 
 def global_curves(signatures: Signatures | Sequence[Signatures], names: Sequence[Any] | None = None) -> Any:
-    """Energy, response, roughness and relative roughness over the diffusion time, one curve a cloud.
+    """Energy, response, roughness and relative roughness over the diffusion time, one curve per cloud.
 
     Parameters
     ----------
     signatures : Signatures, or a sequence of them
         With one time for all points.
     names : sequence, optional
-        What to call the clouds.
+        Names of the clouds.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from ._style import HEAT_COLORS, pyplot, ramp
 
 
 def heat_landscape(points: ArrayLike, scales: Sequence[float] | None = None, *, resolution: int = 90) -> Any:
-    """The field F(y, t) = sum_i exp(-|y - x_i|**2 / 4t) over the plane as a landscape, one picture a time.
+    """The field F(y, t) = sum_i exp(-|y - x_i|**2 / 4t) over the plane as a landscape, one picture per time.
 
     Fine scales show neighbourhoods, middle ones branches and junctions, coarse ones the whole. F is u without
     its factor, so that the heights compare.

@@ -22,7 +22,7 @@ from ._style import (
 
 
 def local_signatures(points: ArrayLike, signatures: Signatures, scales: Sequence[int] | None = None) -> Any:
-    """All local signatures of a cloud: one row a quantity, one column a scale.
+    """All local signatures of a cloud: one row per quantity, one column per scale.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ def spectra_by_class(
     names: dict[Any, str] | None = None,
     title: str | None = None,
 ) -> Any:
-    """How the heat dimension spectra of classes differ: one picture a dimension, one curve a class.
+    """How the heat dimension spectra of classes differ: one picture per dimension, one curve per class.
 
     Above, the share of the points of a cloud that look like this dimension, on average
     over all clouds. Below, by how much the clouds of a class have more or fewer of them:

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, and a clear word when matplotlib is missing."""
+"""What all pictures share: colours, and a clear error when matplotlib is missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._base.check import Array, as_points
 from .._base.optional import need
 from .._signatures.signatures import Signatures
 
-# Dimension 0, 1, 2, 3: point, filament, surface, volume. The colours are told apart in
+# Dimension 0, 1, 2, 3: point, filament, surface, volume. The colours can be told apart in
 # print and by most colour-blind readers.
 DIMENSION_COLORS = ("#4d4d4d", "#d95f02", "#1b9e77", "#3b528b")
 CLASS_COLORS = ("#3b528b", "#d95f02", "#1b9e77", "#c51b7d", "#b8860b", "#4d4d4d", "#66a61e", "#7570b3")
@@ -47,7 +47,7 @@ def own_axes(ax: Any, size: tuple[float, float]) -> Any:
 
 
 def tidy(ax: Any, title: str | None = None) -> Any:
-    """The house style of a chart: no frame above and to the right, small title."""
+    """The common style of charts: no frame above and to the right, small title."""
     ax.spines[["top", "right"]].set_visible(False)
     if title:
         ax.set_title(title, fontsize=10)

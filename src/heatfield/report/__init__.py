@@ -1,4 +1,4 @@
-"""A folder of clouds as one page: what is in it, what tells the classes apart, what stands out."""
+"""A folder of clouds as one page: what is in it, what tells the classes apart, which clouds are unusual."""
 
 from ._collection import Collection
 from ._page import report_page

@@ -22,9 +22,9 @@ class Collection:
     points : (N,) how many points each was described by
     features : (N, columns)
     descriptor : HFSDescriptor
-        What computed the features; it knows which column is what.
+        What computed the features; it has the names of the columns.
     dims : int
-        Coordinates a point.
+        Coordinates per point.
     labels : (N,) class names, or None
     sketches : list of (k, 2) arrays
         A few points of each cloud in the plane, for thumbnails.
@@ -55,7 +55,7 @@ class Collection:
 
 
 def sketch(points: Array, count: int = 160) -> Array:
-    """Some of the points in their plane of greatest spread, in -1..1."""
+    """Some of the points in their plane of greatest variance, in -1..1."""
     rows = np.random.default_rng(0).permutation(len(points))[:count]
     centred = points - points.mean(axis=0)
     if points.shape[1] == 1:

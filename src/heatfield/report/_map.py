@@ -1,4 +1,4 @@
-"""Clouds as points of a map: where they lie, who is near, who stands alone."""
+"""Clouds as points of a map: where they lie, which are near, which are far from all others."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def make_map(features: Array, descriptor: HFSDescriptor, embedding: str = "auto"
     neighbours = index[~own].reshape(count, k)
     far = np.log(np.maximum(distance[~own].reshape(count, k).mean(axis=1), 1e-12))
     middle = float(np.median(far))
-    spread = 1.4826 * float(np.median(np.abs(far - middle))) or 1.0
-    deviations = (far - middle) / spread
+    unit = 1.4826 * float(np.median(np.abs(far - middle))) or 1.0
+    deviations = (far - middle) / unit
     order = np.argsort(-deviations)
     outliers = [(int(i), round(float(deviations[i]), 1)) for i in order[:20] if deviations[i] > _OUTLYING]
     places, method, words = _embed(table, parts, held, embedding, seed)

@@ -67,7 +67,7 @@ def report_page(
 
 
 def _packed(sketch: np.ndarray) -> str:
-    """Points of a thumbnail, a byte a coordinate."""
+    """Points of a thumbnail, one byte per coordinate."""
     return base64.b64encode(
         np.rint(127.5 + 127.5 * np.clip(sketch, -1, 1)).astype(np.uint8).tobytes()
     ).decode()
@@ -87,7 +87,7 @@ def _facts(collection: Collection) -> list[tuple[str, str]]:
     else:
         facts.append(("classes", "none: the files carry no labels"))
     facts.append(
-        ("points a cloud", f"{points.min():,} to {points.max():,}, median {int(np.median(points)):,}")
+        ("points per cloud", f"{points.min():,} to {points.max():,}, median {int(np.median(points)):,}")
     )
     facts.append(("coordinates", str(collection.dims)))
     d = collection.descriptor
@@ -101,7 +101,7 @@ def _facts(collection: Collection) -> list[tuple[str, str]]:
 
 
 def _outliers(found: Map, collection: Collection, separation: Separation) -> list[dict[str, Any]]:
-    """Clouds that stand alone, and clouds whose neighbours and prediction agree on another class."""
+    """Clouds far from all others, and clouds whose neighbours and prediction agree on another class."""
     out = [
         {
             "i": i,
@@ -122,11 +122,11 @@ def _outliers(found: Map, collection: Collection, separation: Separation) -> lis
 def _separation(separation: Separation, head: str) -> dict[str, Any]:
     if separation.reason:
         return {"reason": separation.reason}
-    mean, spread = np.mean(separation.folds), np.std(separation.folds)
+    mean, deviation = np.mean(separation.folds), np.std(separation.folds)
     heads = sorted(set(separation.heads))
     return {
         "reason": "",
-        "words": f"{100 * mean:.1f} % ± {100 * spread:.1f} mean accuracy over classes "
+        "words": f"{100 * mean:.1f} % ± {100 * deviation:.1f} mean accuracy over classes "
         f"in {len(separation.folds)} folds "
         f"({100 * separation.accuracy:.1f} % of all clouds; chance {100 / len(separation.classes):.1f} %). "
         f"Read-out: {', '.join(heads)}{', chosen on the training part of each fold' * (head == 'auto')}.",

@@ -19,7 +19,7 @@ _SHUFFLES = 5
 
 @dataclass(frozen=True)
 class Separation:
-    """What cross-validation says; ``reason`` where it could not be done."""
+    """The results of cross-validation; ``reason`` where it could not be done."""
 
     reason: str = ""
     classes: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ def separate(
     """Cross-validate, and shuffle each block and each scale among the clouds that were held out.
 
     Shuffling a group of columns among held-out clouds breaks its link to the labels; what accuracy that
-    costs is how much the classifier leans on the group beyond what the others also tell.
+    costs is how much the classifier depends on the group beyond what the others also contain.
     """
     if not collection.labels:
         return Separation("The files carry no labels: put each class into a folder of its own.")

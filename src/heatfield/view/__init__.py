@@ -1,4 +1,4 @@
-"""One cloud as one page: everything in it, opened from disk by any browser."""
+"""One cloud as one HTML page that holds everything and opens from disk in any browser."""
 
 from ._page import view_page
 

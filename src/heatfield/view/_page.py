@@ -1,4 +1,4 @@
-"""Put the page together: template, styles, scripts and data in one file that asks for nothing else."""
+"""Put the page together: template, styles, scripts and data in one file that loads nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .._signatures.signatures import signatures
 from ._payload import FINE_POINTS, drawable, pack
 
 MOST_POINTS = 200_000
-# What is drawn has three digits; a looser promise of the fast path makes large clouds quick.
+# What is drawn has three digits; a looser tolerance of the fast path makes large clouds quick.
 _TOL = 1e-5
 _SCRIPTS = (
     "data.js", "colours.js", "camera.js", "scene.js", "body.js", "charts.js", "controls.js", "main.js",

@@ -1,4 +1,4 @@
-"""What the page carries: points and signatures as small integers, and a header that explains them."""
+"""The data of the page: points and signatures as small integers, and a header that explains them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._signatures.channels import Column, drawn_columns
 from .._signatures.local_type import LOCAL_TYPES, local_type_codes
 from .._signatures.signatures import Signatures
 
-# Up to so many points a number takes two bytes, beyond one: 200,000 points at 8 scales make about 10 MB.
+# Numbers take two bytes each up to so many points, then one: 200,000 points at 8 scales make about 10 MB.
 FINE_POINTS = 50_000
 MOST_COLUMNS = 6
 _MOST_AXES = 3

@@ -20,7 +20,7 @@ from ..learned import LEARNED, new_learner, point_recipe
 from .folder import read_model, write_model
 from .preprocessing import pack, unpack
 
-# Where the training kept its files says nothing about the model.
+# Where the training kept its files is not part of the model.
 _LOCAL = ("checkpoint", "cache", "device", "progress")
 
 
@@ -57,16 +57,16 @@ def load_classifier(kind: type, folder: str | Path, device: str) -> Any:
 
 
 def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device: str) -> Any:
-    # Where to write is for the user to say, never for a file.
+    # Where to write is the user's choice, never a file's.
     names = set(inspect.signature(kind).parameters) - {*_LOCAL}
     unknown = set(facts["params"]) - names
     if unknown:
         raise ValueError(f"this library does not know the parameter {sorted(unknown)[0]!r}")
-    params = {k: unplain(v) for k, v in facts["params"].items()}
+    params = {k: from_plain(v) for k, v in facts["params"].items()}
     check_choice(params["variant"], "variant", (*VARIANT_BLOCKS, *LEARNED))
     model = kind(**params, **({"device": device} if params["variant"] in LEARNED else {}))
     classes = saved_classes(facts)
-    # Every scale and dimension has numbers of its own: more than there are numbers is a wrong claim.
+    # Every scale and dimension has at least one number: more of them than numbers cannot be right.
     held = sum(array.size for array in tensors.values())
     for name, value in (("n_scales", params["n_scales"]), ("n_dims", facts["n_dims"])):
         if check_count(value, name, 1) > held:
@@ -83,7 +83,7 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
         model.head_ = check_choice(facts["head"], "head", ("mlp", "lda", "svm"))
         model.head_scores_ = facts["head_scores"]
         width = model.descriptor_.layout().width
-        # Where noise ends matters to the fit alone; what it silenced is among the tensors.
+        # Where noise ends matters to the fit alone; what it set to 0 is among the tensors.
         blank = head_pipeline(model, model.head_, dense=True)
         model.readout_ = unpack(blank, facts["readout"], tensors, classes, width)
     model.classes_, model.notes_ = classes, facts["notes"]
@@ -101,13 +101,13 @@ def saved_classes(facts: Mapping[str, Any]) -> np.ndarray:
 
 
 def saved_range(facts: Mapping[str, Any]) -> InputRange | None:
-    """What the training clouds of a saved classifier were like, if it knows."""
+    """The range of the training clouds of a saved classifier, if it is known."""
     known = facts["input_range"]
     return None if known is None else InputRange(**{k: (float(a), float(b)) for k, (a, b) in known.items()})
 
 
 def plain(value: Any, name: str) -> Any:
-    """As JSON has it: a mapping becomes pairs, since its keys may be numbers."""
+    """A value as JSON can hold it: a mapping becomes pairs, since its keys may be numbers."""
     if isinstance(value, Mapping):
         return {"pairs": [[plain(k, name), plain(v, name)] for k, v in value.items()]}
     if isinstance(value, (list, tuple)):
@@ -121,7 +121,11 @@ def plain(value: Any, name: str) -> Any:
     raise ValueError(f"cannot save {name}={value!r}: only numbers, words, lists and dicts go into JSON")
 
 
-def unplain(value: Any) -> Any:
+def from_plain(value: Any) -> Any:
+    """The value that `plain` was given, with lists for tuples and arrays."""
     if isinstance(value, dict):
-        return {unplain(k): unplain(v) for k, v in value["pairs"]}
-    return [unplain(v) for v in value] if isinstance(value, list) else value
+        return {from_plain(k): from_plain(v) for k, v in value["pairs"]}
+    return [from_plain(v) for v in value] if isinstance(value, list) else value
+
+
+unplain = from_plain  # the name under which `baselines` imports it

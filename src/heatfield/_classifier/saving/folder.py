@@ -1,7 +1,7 @@
 """A model as a folder of two files: numbers as safetensors, everything else as JSON. Loading runs no code.
 
 The JSON holds the checksum of the numbers and one of itself, so that a file that was changed or
-belongs to another model is noticed. Checksums guard against accidents, not against a forger: who can
+belongs to another model is noticed. Checksums protect against accidents, not against intent: whoever can
 write the folder can also write the checksums. What is loaded is therefore checked in shape and type too.
 """
 

@@ -92,7 +92,7 @@ def _check_shapes(step: str, model: Any, classes: int, width: int) -> None:
         wanted = {"support_": (count,), "support_vectors_": (count, width), "_n_support": (classes,)}
         wanted |= {"_dual_coef_": (classes - 1, count), "_intercept_": (pairs,)}
         wanted |= {"_probA": (0,), "_probB": (0,)}
-        # libsvm walks through its arrays by these numbers without a look at their lengths.
+        # libsvm indexes its arrays by these numbers without checking their lengths.
         if model._n_support.sum() != count or (model._n_support < 0).any() or model._sparse is not False:
             raise ValueError("the saved support vectors do not fit together")
         types = {

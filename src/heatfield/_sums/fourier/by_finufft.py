@@ -25,8 +25,8 @@ _LARGE = 2_000_000
 def _fields(n: int, t: float, directions: bool, fourth_moment: bool) -> list[tuple[int, float, Any]]:
     """(column, its natural unit, factor on c_k in that unit as a function of the frequencies).
 
-    In their units 1, sqrt(2t), 2t, 8t**2 all sums are of one size, so that two in one transform do not
-    drown each other.
+    In their units 1, sqrt(2t), 2t, 8t**2 all sums are of one size, so that of two in one transform neither
+    is lost in the error of the other.
     """
 
     def square(k: list[np.ndarray]) -> Any:
@@ -53,7 +53,7 @@ def _fields(n: int, t: float, directions: bool, fourth_moment: bool) -> list[tup
 
 
 def finufft_sums(task: FourierTask) -> tuple[Array, float]:
-    """See `fourier_sums`; every sum by a transform of its own."""
+    """See `fourier_sums`; every sum by its own transform."""
     targets, sources, grid, t, n_threads = task.targets, task.sources, task.grid, task.t, task.n_threads
     n, q = targets.shape
     kind = "complex128" if task.dtype == np.float64 else "complex64"
@@ -99,7 +99,7 @@ def _transform_fields(
     options: dict[str, Any],
     sums: Array,
 ) -> None:
-    """Some of the sums by a transform of their own, packed in pairs."""
+    """Some of the sums, each by its own transform, packed in pairs."""
     pairs = [fields[c : c + 2] for c in range(0, len(fields), 2)]
     batch = 1 if grid.size > _LARGE else len(pairs)
     plan = finufft.Plan(2, grid.modes, n_trans=batch, isign=1, **options)

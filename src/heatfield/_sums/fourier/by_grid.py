@@ -30,7 +30,7 @@ _PIECE = 4_096
 class _UpsampledGrid:
     """A grid upsampled enough for the modes of ``grid``, and the factors on its modes, axis by axis.
 
-    Along each axis the factors stand in the order of the transform and are 0 where the modes end.
+    Along each axis the factors are in the order of the transform, and 0 beyond the last mode.
     """
 
     def __init__(self, grid: ModeGrid, eps: float, n_threads: int) -> None:
@@ -84,7 +84,7 @@ class _UpsampledGrid:
         run_pieces(work, pieces(planes, 8), self.n_threads)
 
     def field(self, modes: np.ndarray) -> Array:
-        """The grid of kernels with this transform, as `interpolate` wants it. The transform is used up."""
+        """The grid of kernels with this transform, as `interpolate` takes it; overwrites the transform."""
         shape = (*self.sizes[:-1], self.sizes[-1] // 2 + 1)
         found = modes.reshape(shape)
         for axis in range(len(self.sizes) - 1):
@@ -100,7 +100,7 @@ class _UpsampledGrid:
 
 @compiled()
 def _power(one: Any, other: Any, heat: Any, squares: Any, first: int, last: int, totals: Any) -> None:
-    """Parseval's sums of both transforms under the heat kernel, and the same with k**2; a row a plane."""
+    """Parseval's sums of both transforms under the heat kernel, and the same with k**2; one row per plane."""
     for z in range(first, last):
         total = total_square = 0.0
         for y in range(one.shape[1]):

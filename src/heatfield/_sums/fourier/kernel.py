@@ -84,7 +84,7 @@ def _quadrature(width: int) -> tuple[Array, Array]:
 def kernel_transform(width: int, angles: Array) -> Array:
     """phihat at angular frequencies per grid step."""
     s, values = _quadrature(width)
-    # No matrix product: it would wake the threads of BLAS under our own.
+    # No matrix product: it would start the threads of BLAS inside our own.
     return (np.cos(np.multiply.outer(angles, s)) * values).sum(axis=1)
 
 

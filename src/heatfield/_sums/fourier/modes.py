@@ -13,8 +13,8 @@ from ..._base.compile import compiled
 
 
 @compiled()
-def digits_for(eps: float, fourth_moment: bool) -> float:
-    """t k**2 at the highest frequency: log(1 / eps), and room for the tail and the derivatives' factors."""
+def log_accuracy_for(eps: float, fourth_moment: bool) -> float:
+    """t k**2 at the highest frequency: log(1 / eps), plus a margin for tail and derivatives."""
     return math.log(1.0 / eps) + (8.0 if fourth_moment else 4.0)
 
 
@@ -34,16 +34,16 @@ class ModeGrid:
         source_low: Array,
         source_high: Array,
         t: float,
-        digits: float,
+        log_accuracy: float,
         image: float,
     ) -> ModeGrid:
         """For targets and sources in their boxes; ``image``: squared distance that images must keep.
 
-        The series ends where exp(-t k**2) = exp(-digits).
+        The series ends where exp(-t k**2) = exp(-log_accuracy).
         """
         span = np.maximum(source_high - low, high - source_low)
-        period = span + math.sqrt(max(image, 4.0 * t * digits))
-        highest = math.sqrt(digits / t)
+        period = span + math.sqrt(max(image, 4.0 * t * log_accuracy))
+        highest = math.sqrt(log_accuracy / t)
         half = np.ceil(highest * period / (2.0 * math.pi))
         center = 0.5 * (np.minimum(low, source_low) + np.maximum(high, source_high))
         return cls(period, center, tuple(int(min(2 * h + 1, 1e9)) for h in half))
@@ -54,7 +54,7 @@ class ModeGrid:
         return math.prod(float(count) for count in self.modes)
 
     def angles(self, places: Array, dtype: Any) -> list[np.ndarray]:
-        """Coordinates (n, m) as angles in (-pi, pi), one array an axis."""
+        """Coordinates (n, m) as angles in (-pi, pi), one array per axis."""
         turn = 2.0 * math.pi / self.period
         return [
             ((places[k] - self.center[k]) * turn[k]).astype(dtype, copy=False) for k in range(len(places))

@@ -119,10 +119,10 @@ def make_contract(lanes: int) -> Callable[..., None]:
             write = _Writer(context, builder, signature, arguments)
             grid_data, begin = write.array(0).data, arguments[1]
             plane_array, row_array = write.array(2), write.array(3)
-            bump_data, out_data = write.array(4).data, write.array(5).data
+            kernel_data, out_data = write.array(4).data, write.array(5).data
 
             def kernel(axis: int, order: int, j: Any) -> Any:
-                place = write.at(bump_data, (axis * 3 + order) * lanes, j)
+                place = write.at(kernel_data, (axis * 3 + order) * lanes, j)
                 return write.broadcast(builder.load(place))
 
             by_row = write.totals(3 * chunks)
@@ -151,7 +151,7 @@ def make_contract(lanes: int) -> Callable[..., None]:
             ):
                 total = ir.Constant(_FOUR, [0.0] * VECTOR)
                 for c in range(chunks):
-                    factor = write.vector(write.at(bump_data, (6 + x) * lanes + c * VECTOR))
+                    factor = write.vector(write.at(kernel_data, (6 + x) * lanes + c * VECTOR))
                     total = write.fused(builder.load(by_plane[p * chunks + c]), factor, total)
                 parts = [
                     builder.extract_element(total, ir.Constant(ir.IntType(32), j)) for j in range(VECTOR)
@@ -175,15 +175,15 @@ def make_spread(lanes: int) -> Callable[..., None]:
     ) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             write = _Writer(context, builder, signature, arguments)
-            grid_data, begin, mass = write.array(0).data, arguments[1], arguments[5]
-            plane_array, row_array, bump_data = write.array(2), write.array(3), write.array(4).data
-            along = [write.vector(write.at(bump_data, 6 * lanes + c * VECTOR)) for c in range(chunks)]
+            grid_data, begin, point_weight = write.array(0).data, arguments[1], arguments[5]
+            plane_array, row_array, kernel_data = write.array(2), write.array(3), write.array(4).data
+            along = [write.vector(write.at(kernel_data, 6 * lanes + c * VECTOR)) for c in range(chunks)]
             with cgutils.for_range(builder, write.length(plane_array)) as plane:
                 base = builder.add(begin, builder.load(builder.gep(plane_array.data, [plane.index])))
-                across = builder.fmul(mass, builder.load(write.at(bump_data, plane.index)))
+                across = builder.fmul(point_weight, builder.load(write.at(kernel_data, plane.index)))
                 with cgutils.for_range(builder, write.length(row_array)) as row:
                     place = builder.add(base, builder.load(builder.gep(row_array.data, [row.index])))
-                    height = builder.load(write.at(bump_data, 3 * lanes, row.index))
+                    height = builder.load(write.at(kernel_data, 3 * lanes, row.index))
                     factor = write.broadcast(builder.fmul(across, height))
                     for c in range(chunks):
                         address = write.at(grid_data, place, c * VECTOR)

@@ -1,7 +1,7 @@
 """Type-1 spreading: points to a uniform grid, from which a Fourier transform gives their modes.
 
 Points come in kd order, so a run of them lies close together: it is spread to a small grid of its own, which
-is then added to the whole. Runs are added in their order, whichever thread is ready first, so the result has
+is then added to the whole. Runs are added in their order, whichever thread finishes first, so the result has
 the same bits for any number of threads.
 """
 

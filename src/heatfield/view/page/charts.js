@@ -29,7 +29,7 @@ function drawSpectrum(parent, state, choose) {
     const middle = (below[widest] + sums[widest]) / 2;
     if (header.hds[widest][k] > 0.16) names.push(() => {
       const edge = widest === 0 ? "start" : widest === T - 1 ? "end" : "middle";
-      draw(svg, "text", { x: x(widest) + (edge === "start" ? 4 : edge === "end" ? -4 : 0), y: y(middle) + 3, "text-anchor": edge, class: "on" }, DIMENSION_WORDS[Math.min(k, 3)].replace("a lonely ", ""));
+      draw(svg, "text", { x: x(widest) + (edge === "start" ? 4 : edge === "end" ? -4 : 0), y: y(middle) + 3, "text-anchor": edge, class: "on" }, DIMENSION_WORDS[Math.min(k, 3)].replace("an isolated ", ""));
     });
   }
   names.forEach((name) => name());  // over all areas

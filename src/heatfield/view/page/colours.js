@@ -19,7 +19,7 @@ const RAMPS = {
     ghost: [0.2, 0.21, 0.23], back: [0.063, 0.07, 0.086], body: [0.6, 0.68, 0.95], pick: "#ff62b3",
   },
 };
-const DIMENSION_WORDS = ["a lonely point", "filament", "surface", "volume"];
+const DIMENSION_WORDS = ["an isolated point", "filament", "surface", "volume"];
 const TYPE_NAMES = header.types;
 const TYPE_WORDS = {
   point: "on its own at this scale", filament: "a thread: one direction", surface: "a sheet: two directions",

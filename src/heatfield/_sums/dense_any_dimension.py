@@ -1,7 +1,7 @@
 """The dense path beyond three dimensions: the sums as matrix products, block by block.
 
-Here the n (n+1) / 2 products of coordinates are the bulk of the work, and a matrix
-product runs them at the speed of the machine. Differences are formed first and never
+Here the n (n+1) / 2 products of coordinates are most of the work, and a matrix
+product computes them at the full speed of the machine. Differences are formed first and never
 recovered from products of positions, so nothing cancels.
 """
 
@@ -18,7 +18,7 @@ from .pair_kernels import heat
 _BLOCK = 4_000_000
 
 
-def dense_sums_many(
+def dense_sums_any_dimension(
     sources: Array,
     scales: Array,
     first: int,
@@ -35,8 +35,8 @@ def dense_sums_many(
     upper = np.triu_indices(n)
     for start in range(first, last, rows):
         stop = min(last, start + rows)
-        steps = (sources[None, :, :] - sources.T[start:stop, :, None]).astype(dtype)  # r: (rows, n, m)
-        square = np.einsum("ikj,ikj->ij", steps, steps)
+        r = (sources[None, :, :] - sources.T[start:stop, :, None]).astype(dtype)  # r: (rows, n, m)
+        square = np.einsum("ikj,ikj->ij", r, r)
         root = np.empty_like(square)
         for a in range(scales.shape[1]):
             t = scales[start:stop, a] if scales.shape[0] > 1 else np.full(stop - start, scales[0, a])
@@ -51,6 +51,6 @@ def dense_sums_many(
             if fourth_moment:
                 out[:, FOURTH] = np.einsum("ij,ij,ij->i", weight, square, square)
             if directions:
-                out[:, FIRST : FIRST + n] = (steps @ weight[:, :, None])[:, :, 0]
-                scaled = steps * root[:, None, :]  # g r, whose product with itself is w r r'
+                out[:, FIRST : FIRST + n] = (r @ weight[:, :, None])[:, :, 0]
+                scaled = r * root[:, None, :]  # g r, whose product with itself is w r r'
                 out[:, FIRST + n :] = (scaled @ scaled.transpose(0, 2, 1))[:, upper[0], upper[1]]
