@@ -46,8 +46,8 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
     tol : float, optional
         What the fast path promises, see `signatures`; default 1e-8, in single precision 1e-5. Pooled, the
         errors of the points do not grow. Correlations divide them by the standard deviation of the channels,
-        and are NaN where that is below 100 tol. The square of the neighbourhood block is right to 16 tol of
-        the range squared.
+        and are NaN where that is below 100 tol. The neighbourhood block has its square to
+        16 tol of the range squared.
     dtype : "float64" or "float32"
         See `signatures`.
     n_jobs : int
