@@ -96,6 +96,7 @@ ESCAPES: dict[str, bytes] = {
     "faces.off": b"OFF\n1 " + DIGITS + b" 0\n0 0 0\n",
     "corners.off": b"OFF\n1 1 0\n0 0 0\n" + DIGITS + b" 0\n",
     "digits.xyz": DIGITS + b"\ncomment\nC 0 0 0\n",
+    "blank.pts": b"\x1f2\n1 2 3 4\n5 6 7 8\n",  # a blank to str.isspace, none to int
 }
 
 

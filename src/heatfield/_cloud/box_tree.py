@@ -74,9 +74,6 @@ def node_reach_squared(low: Any, high: Any, node: Any) -> float:
     return total
 
 
-gap, reach = node_gap_squared, node_reach_squared  # the names under which `baselines` imports them
-
-
 @compiled()
 def points_in(begin: int, size: int, m: int) -> int:
     """How many points a run of blocks holds; only the very last block may be short."""

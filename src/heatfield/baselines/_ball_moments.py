@@ -12,7 +12,7 @@ import numpy as np
 
 from .._base.compile import compiled
 from .._cloud.arrange import BLOCK
-from .._cloud.box_tree import DEPTH, gap, points_in, reach
+from .._cloud.box_tree import DEPTH, node_gap_squared, node_reach_squared, points_in
 
 # Columns of a table of moments: count, sums of x y z, sums of xx xy xz yy yz zz.
 COLUMNS = 10
@@ -95,10 +95,10 @@ def ball_moments(
         while top:
             top -= 1
             b = stack[top]
-            low = gap(at, at, nodes[b])
+            low = node_gap_squared(at, at, nodes[b])
             if low > squares[radii - 1]:
                 continue
-            high = reach(at, at, nodes[b])
+            high = node_reach_squared(at, at, nodes[b])
             a = 0
             while a < radii and high > squares[a]:
                 a += 1

@@ -12,7 +12,7 @@ import sklearn
 
 from .._base.check import check_choice, check_count
 from .._classifier.heads import HEADS, head_pipeline
-from .._classifier.saving.classifier import plain, saved_classes, saved_range, unplain
+from .._classifier.saving.classifier import from_plain, plain, saved_classes, saved_range
 from .._classifier.saving.folder import read_model, write_model
 from .._classifier.saving.preprocessing import pack, unpack
 from ._descriptor_classifier import DESCRIPTORS, named_descriptor
@@ -61,8 +61,8 @@ def load_descriptor_classifier(kind: type, folder: str | Path) -> Any:
 
 def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any]) -> Any:
     saved = facts["descriptor"]
-    descriptor = named_descriptor(saved["name"], {k: unplain(v) for k, v in saved["params"].items()})
-    model = kind(descriptor, **{k: unplain(v) for k, v in facts["params"].items()})
+    descriptor = named_descriptor(saved["name"], {k: from_plain(v) for k, v in saved["params"].items()})
+    model = kind(descriptor, **{k: from_plain(v) for k, v in facts["params"].items()})
     check_choice(model.head, "head", (*HEADS, "auto"))
     model.descriptor_ = named_descriptor(saved["name"], descriptor.get_params())
     model.descriptor_.n_dims_ = check_count(facts["n_dims"], "n_dims", 1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._base.check import check_count
-from .._classifier.saving.classifier import plain, unplain
+from .._classifier.saving.classifier import from_plain, plain
 from .._classifier.saving.folder import read_model, write_model
 
 # What a network is fed with: clouds drawn, centred and scaled as `FixedClouds` does.
@@ -56,7 +56,7 @@ def _rebuild(kind: Any, facts: dict[str, Any], tensors: dict[str, Any], device: 
     unknown = set(facts["params"]) - (set(inspect.signature(kind).parameters) - {*_LOCAL})
     if unknown:
         raise ValueError(f"this library does not know the parameter {sorted(unknown)[0]!r}")
-    model = kind(**{k: unplain(v) for k, v in facts["params"].items()}, device=device)
+    model = kind(**{k: from_plain(v) for k, v in facts["params"].items()}, device=device)
     classes = np.array(facts["classes"]["values"], dtype=np.dtype(facts["classes"]["dtype"]))
     if classes.dtype.kind not in "biufU" or classes.ndim != 1 or len(classes) < 2:
         raise ValueError("its classes are not a list of labels")
@@ -70,7 +70,7 @@ def _rebuild(kind: Any, facts: dict[str, Any], tensors: dict[str, Any], device: 
     model.learner_ = NetworkLearner(
         kind._kind,
         len(classes),
-        unplain(facts["network"]),
+        from_plain(facts["network"]),
         choose_device(device),
         n_points=check_count(facts["n_points"], "n_points", 1),
         n_dims=n_dims,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._classifier.input_range import InputRange
-from .._classifier.saving.classifier import plain, unplain
+from .._classifier.saving.classifier import from_plain, plain
 from .._classifier.saving.folder import read_model, write_model
 from ._boosted_trees import BoostedTrees
 from ._frame import Frame, check_frame, degrees
@@ -75,7 +75,7 @@ def _rebuild(kind: type, facts: dict[str, Any], more: Mapping[str, Any]) -> Any:
     odd = sorted(set(facts["params"]) ^ names)
     if odd:
         raise ValueError(f"its parameters are not those of {kind.__name__}: {odd[0]!r} differs")
-    model = kind(**{k: unplain(v) for k, v in facts["params"].items()}, **more)
+    model = kind(**{k: from_plain(v) for k, v in facts["params"].items()}, **more)
     classes = np.array(facts["classes"]["values"], dtype=np.dtype(facts["classes"]["dtype"]))
     if classes.dtype.kind not in "biufU" or classes.ndim != 1 or len(classes) < 2:
         raise ValueError("its classes are not a list of labels")

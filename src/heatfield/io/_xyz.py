@@ -21,7 +21,8 @@ _LOOK = 4096
 def is_chemistry(source: Source) -> bool:
     """Whether the first lines are a count, a comment, and an atom."""
     lines = source.data[:_LOOK].decode("latin-1").removeprefix("\xef\xbb\xbf").splitlines()
-    if len(lines) < 3 or not re.fullmatch(r"\s*\d{1,18}\s*", lines[0]) or int(lines[0]) == 0:
+    count = re.fullmatch(r"\s*(\d{1,18})\s*", lines[0]) if len(lines) >= 3 else None
+    if count is None or int(count[1]) == 0:
         return False
     comment, atom = lines[1].split(), lines[2].split()
     if _PROPERTIES.search(lines[1]):

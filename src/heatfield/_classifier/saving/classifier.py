@@ -126,6 +126,3 @@ def from_plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {from_plain(k): from_plain(v) for k, v in value["pairs"]}
     return [from_plain(v) for v in value] if isinstance(value, list) else value
-
-
-unplain = from_plain  # the name under which `baselines` imports it
