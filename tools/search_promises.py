@@ -148,7 +148,9 @@ def _field(
         found = hf.signatures(points, scales, method="fast", targets=at, **options)
         d = exact.dimension(at, scales)
         log_u = exact.log_value(at, scales)
-        seen = log_u > -600.0  # below, the density itself underflows
+        # Where the sum of weights is below 1e-300, signatures say 0 and NaN.
+        log_weight = log_u + 0.5 * points.shape[1] * np.log(4.0 * np.pi * scales)
+        seen = (log_u > -680.0) & (log_weight > -680.0)
         log_error = np.abs(np.log(found.density[seen]) - log_u[seen])
         dimension_error = (np.abs(found.dimension - d) / (1.0 + d))[seen]
     return {

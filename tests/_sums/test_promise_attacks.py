@@ -20,6 +20,14 @@ def test_far_places_in_single_precision_zones():
     assert (np.abs(found.dimension[0] - d) / (1 + d)).max() <= promise.DIMENSION * tol
 
 
+def test_places_without_weight_have_no_dimension():
+    """Just above the smallest numbers there are: digits were lost, and the dimension was wrong."""
+    found = hf.signatures(np.zeros((3, 2)), [1.0, 1.5], targets=[[np.sqrt(4 * 735.0), 0.0]], method="fast")
+    assert found.density[0, 0] == 0.0
+    assert np.isnan(found.dimension[0, 0])
+    assert found.dimension[0, 1] == pytest.approx(735.0 * 2 / 1.5, rel=1e-8)
+
+
 @pytest.mark.parametrize("width", [1e-6, 1e-9])
 def test_a_tight_cluster_with_times_of_its_own(width):
     """Differences from a common centre were rounded relative to the block, and w D**4 underflowed."""

@@ -26,6 +26,8 @@ from .._sums.plan import Plan, ScalePlan
 from .._sums.targets import Targets
 from . import equations
 
+# Sums of w below this are taken for 0: double precision has its full digits down to 2e-308.
+_LEAST_WEIGHT = 1e-300
 # Targets read off at a time: their sums and outputs stay in the cache.
 _PIECE = 8_192
 
@@ -146,6 +148,8 @@ def _sums_at_places(
             offsets=targets.offsets[rest], advance=advance,
         )  # fmt: skip
         report.points_checked = rest.size
+    # Numbers below have lost digits, and ratios of them would be wrong without a sign of it.
+    table[table[:, WEIGHT] < _LEAST_WEIGHT] = 0.0
     return table, report
 
 

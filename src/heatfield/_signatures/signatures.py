@@ -151,7 +151,9 @@ def signatures(
         Default 1e-8, in single precision 1e-5.
     targets : array_like of int (q,) or of float (q, n), optional
         Evaluate only at these points of the cloud, or at these places. The local outputs and the HDS
-        then have q rows; energy, response and roughness belong to all points and are NaN.
+        then have q rows; energy, response and roughness belong to all points and are NaN. A place so far
+        away that its weights sum to less than 1e-300 (some 52 sqrt(t)) has density 0 and no dimension;
+        `HeatField` is right there too.
     dtype : "float64" or "float32"
         Precision of the sums over pairs, where the time goes. Results are float64.
     n_jobs : int
