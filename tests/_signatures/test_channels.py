@@ -103,7 +103,7 @@ def test_a_new_channel_in_files(points, tmp_path):
     out = str(tmp_path / "t.npz")
     words = ["describe", str(tmp_path / "a.csv"), "-o", out, "--per-point", "csv", "--scales", "2"]
     assert main([*words, "--jobs", "1", "--quiet"]) == 0
-    _, columns = hf.read_points(tmp_path / "t_points" / "a.csv.csv", columns=True)
+    _, columns = hf.read_points(tmp_path / "t_points" / "a.csv", columns=True)
     s = hf.signatures(points, n_scales=2)
     assert list(columns)[-8:] == ["excess_s0", "excess_s1"] + [
         f"flux{k}_s{a}" for k in (1, 2, 3) for a in (0, 1)

@@ -53,7 +53,7 @@ class TestReference:
 
 @pytest.mark.parametrize(("dtype", "tol", "floor"), [("float64", 1e-12, 1e-280), ("float32", 1e-4, 1e-25)])
 def test_many_dimensions(dtype, tol, floor):
-    points = cloud("ball", 64, m=60)
+    points = cloud("ball", 64, m=70)
     expected = expected_signatures(points, hf.scale_schedule(points))
     assert_same_signatures(hf.signatures(points, dtype=dtype), expected, tol, dimension_floor=floor)
 

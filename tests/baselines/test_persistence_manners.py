@@ -119,9 +119,7 @@ def test_unlike_clouds_are_warned_of():
 def test_missing_extra_is_one_sentence(name, library, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.setitem(sys.modules, f"{library}.simplex_tree_multi", None)
-    with pytest.raises(
-        ImportError, match=rf"needs the library '{library}': pip install 'heatfield\[persistence\]'$"
-    ):
+    with pytest.raises(ImportError, match=rf"needs {library}: pip install 'heatfield\[persistence\]'$"):
         getattr(baselines, name)(**SMALL).fit(*some_clouds())
 
 
@@ -184,7 +182,7 @@ def test_loaded_predicts_the_same(name, tmp_path):
     assert again.notes_ == {"unit": "mm"}
     assert clone(again).get_params() == {**model.get_params(), "progress": None, "degrees": [0, 1]}
     other = next(n for n in NAMES if n != name)
-    with pytest.raises(ValueError, match=f"it is a model of '{name}', not of '{other}'"):
+    with pytest.raises(ValueError, match=f"holds a {name}, not a {other}"):
         getattr(baselines, other).load(tmp_path / "model")
     with pytest.raises(ValueError, match=r"cannot be loaded|is not a whole model"):
         hf.HFSClassifier.load(tmp_path / "model")

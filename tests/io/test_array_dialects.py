@@ -152,9 +152,7 @@ def test_without_h5py(put, monkeypatch):
 
     path = put("a.h5", packed("h5", {"points": POINTS}))
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(
-        hf.ReadError, match=r"HDF5 files need the library 'h5py': pip install 'heatfield\[io\]'"
-    ):
+    with pytest.raises(hf.ReadError, match=r"HDF5 files need h5py: pip install 'heatfield\[io\]'"):
         hf.read_points(path)
 
 

@@ -55,7 +55,7 @@ def common_facts(model: Any, notes: Mapping[str, Any]) -> dict[str, Any]:
 
 def load_common(kind: type, folder: str | Path, more: Mapping[str, Any], fill: Callable[..., None]) -> Any:
     """Rebuild a model; whatever is wrong with the folder is a ValueError that names it."""
-    facts, tensors = read_model(folder)
+    facts, tensors = read_model(folder, kind.__name__)
     try:
         model = _rebuild(kind, facts, more)
         fill(model, facts, tensors)
@@ -67,10 +67,6 @@ def load_common(kind: type, folder: str | Path, more: Mapping[str, Any], fill: C
 
 
 def _rebuild(kind: type, facts: dict[str, Any], more: Mapping[str, Any]) -> Any:
-    if facts.get("estimator") != kind.__name__:
-        raise ValueError(
-            f"it is a model of {facts.get('estimator', 'HFSClassifier')!r}, not of {kind.__name__!r}"
-        )
     names = set(inspect.signature(kind).parameters) - {*_LOCAL}
     odd = sorted(set(facts["params"]) ^ names)
     if odd:
