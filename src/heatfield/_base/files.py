@@ -10,6 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+# What is being written now, under names that only the end of the writing gives up.
+_unfinished: set[Path] = set()
+
+
+def remove_unfinished() -> None:
+    """Remove what is being written; for a process that ends without ending its work."""
+    for part in list(_unfinished):
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
+
 
 @contextmanager
 def open_atomically(target: str | os.PathLike[str]) -> Iterator[BinaryIO]:
@@ -35,6 +47,7 @@ def open_atomically(target: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = Path(target)
     part = _beside(path, "part")
+    _unfinished.add(part)
     try:
         with open(part, "wb") as file:
             yield file
@@ -45,6 +58,8 @@ def open_atomically(target: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(part)):
             raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
+    finally:
+        _unfinished.discard(part)
 
 
 def write_atomically(target: str | os.PathLike[str], data: bytes) -> None:
@@ -57,6 +72,7 @@ def write_folder_atomically(target: str | os.PathLike[str], files: Mapping[str, 
     """Write a folder of these files; a folder of that name is replaced, or stays where this fails."""
     path = Path(target)
     part, old = _beside(path, "part"), _beside(path, "old")
+    _unfinished.add(part)
     try:
         part.mkdir()
         for name, data in files.items():
@@ -71,6 +87,7 @@ def write_folder_atomically(target: str | os.PathLike[str], files: Mapping[str, 
             old.rename(path)
         shutil.rmtree(part, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+        _unfinished.discard(part)
 
 
 def _beside(path: Path, ending: str) -> Path:

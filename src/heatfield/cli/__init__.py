@@ -47,8 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.verb is None:
         parser.print_help()
         return 0
+    from ._stop import prompt_stop
+
     try:
-        return int(importlib.import_module(VERBS[options.verb][0], __name__).run(options))
+        with prompt_stop():
+            return int(importlib.import_module(VERBS[options.verb][0], __name__).run(options))
     except KeyboardInterrupt:
         print("heatfield: stopped", file=sys.stderr)
         return 130

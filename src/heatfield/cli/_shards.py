@@ -12,10 +12,12 @@ import io
 import json
 import multiprocessing
 import os
+import signal
 import threading
 import time
 import warnings
 from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from .._base.check import HeatFieldWarning, as_points
-from .._base.files import write_atomically
+from .._base.files import remove_unfinished, write_atomically
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import SCHEMA
 from ..io import ReadError, read_cloud
@@ -119,14 +121,19 @@ def run_shard(shard: Shard) -> tuple[float, float]:
     return reading, time.perf_counter() - started - reading
 
 
-def leave_with_parent() -> None:
-    """In a worker: end at once when the command that started it is killed, rather than wait for ever."""
+def leave_with_parent(stop: Connection) -> None:
+    """In a worker: end at once when the command that started it is killed or closes its end of ``stop``.
+
+    Ctrl-C on a terminal reaches the workers as well; that is for the command to hear.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is None:
         return
 
     def watch() -> None:
-        parent.join()
+        wait([stop, parent.sentinel])
+        remove_unfinished()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
