@@ -43,7 +43,7 @@ def test_train_and_predict(folder, tmp_path, capsys):
     assert "3 folds: accuracy" in said.out
     assert "macro F1" in said.out
     problems = {row["file"].split("/")[-1]: row["problem"] for row in table(tmp_path / "model.errors.csv")}
-    assert problems["flat.npy"] == "its points have 2 coordinates, 3 are expected"
+    assert problems["flat.npy"] == "its points have 2 coordinates, most files have 3; choose with --dims"
     assert "three" in problems["bad.csv"]
 
     report = json.loads((tmp_path / "model.report.json").read_text())["cross_validation"]

@@ -79,13 +79,21 @@ def write_folder_atomically(target: str | os.PathLike[str], files: Mapping[str, 
             with open(part / name, "wb") as file:
                 file.write(data)
                 _to_disk(file)
-        if path.exists():
+        if os.path.lexists(path):
             path.rename(old)  # a folder that is not empty cannot be replaced in one step
         part.rename(path)
+    except OSError as error:
+        if error.errno is not None and (
+            error.filename is None or Path(error.filename).parent in (part, path.parent)
+        ):
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+        raise
     finally:
-        if old.exists() and not path.exists():  # the new one did not come: the older stays
+        if os.path.lexists(old) and not os.path.lexists(path):  # the new one did not come: the older stays
             old.rename(path)
         shutil.rmtree(part, ignore_errors=True)
+        if old.is_symlink():
+            old.unlink()  # a link is replaced by the folder; what it points to stays
         shutil.rmtree(old, ignore_errors=True)
         _unfinished.discard(part)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .._base.files import write_atomically
 from .._base.optional import need
+from ._ours import ERRORS, is_errors, remove_ours
 
 TABLES = (".parquet", ".csv", ".npz")
 
@@ -52,9 +53,20 @@ def write_features(
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["file", "points_in_file", "points", *names])
         for file, (in_file, used, _), row in zip(files, counts.tolist(), features.tolist(), strict=True):
-            writer.writerow([file, in_file, used, *("" if v != v else repr(v) for v in row)])
+            writer.writerow([defused(file), in_file, used, *("" if v != v else repr(v) for v in row)])
         write_atomically(target, out.getvalue().encode("utf-8", "surrogateescape"))
         write_atomically(target.with_suffix(".meta.json"), (text + "\n").encode())
+
+
+def defused(word: str) -> str:
+    """A cell that no spreadsheet takes for a formula: what begins like one gets an apostrophe.
+
+    Examples
+    --------
+    >>> defused("=cmd()"), defused("a=b.ply")
+    ("'=cmd()", 'a=b.ply')
+    """
+    return f"'{word}" if word[:1] in {"=", "+", "-", "@", "\t", "\r"} else word
 
 
 def is_features(path: Path) -> bool:
@@ -99,11 +111,11 @@ def write_errors(target: Path, rows: Sequence[tuple[str, str, str]]) -> Path:
     """``features.errors.csv`` beside the table: file, place, problem. Removed where nothing failed."""
     path = target.with_suffix(".errors.csv")
     if not rows:
-        path.unlink(missing_ok=True)
+        remove_ours(path, is_errors)
         return path
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["file", "place", "problem"])
-    writer.writerows(rows)
+    writer.writerow(ERRORS.decode().split(","))
+    writer.writerows([defused(word) for word in row] for row in rows)
     write_atomically(path, out.getvalue().encode("utf-8", "surrogateescape"))
     return path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
+from .._base.arrays import read_array, read_arrays
 from .._base.check import Array
 from .._base.files import write_atomically
 from .._base.progress import progress_bar
@@ -58,13 +58,11 @@ def keep_fold(place: Path, test: NDArray[np.int64], predicted: NDArray) -> None:
 
 def kept_fold(place: Path, labels: NDArray) -> tuple[NDArray[np.int64], NDArray] | None:
     """Positions and predictions of a fold that was finished before; None where there is none."""
-    if not place.is_file():
-        return None
     try:
-        with open(place, "rb") as file, np.load(file, allow_pickle=False) as data:
-            test, predicted = data["test"], data["predicted"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, MemoryError):
+        data = read_arrays(place, ("test", "predicted"))
+    except (OSError, ValueError):
         return None
+    test, predicted = data["test"], data["predicted"]
     fits = test.dtype == np.int64 and test.shape == predicted.shape and test.ndim == 1 and len(test)
     if not fits or test.min() < 0 or test.max() >= len(labels) or not np.isin(predicted, labels).all():
         return None
@@ -72,12 +70,9 @@ def kept_fold(place: Path, labels: NDArray) -> tuple[NDArray[np.int64], NDArray]
 
 
 def _load_features(place: Path, shape: tuple[int, int]) -> Array | None:
-    if not place.is_file():
-        return None
     try:
-        with open(place, "rb") as file:
-            table = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError, MemoryError):
+        table = read_array(place)
+    except (OSError, ValueError):
         return None
     return table if table.shape == shape and table.dtype == np.float64 else None
 

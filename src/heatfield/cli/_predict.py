@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> int:
     from .._classifier.classifier import HFSClassifier
     from ..io import read_cloud
     from ._collect import collect
-    from ._features import write_errors
+    from ._features import defused, write_errors
+    from ._ours import is_errors, may_replace
     from ._reading import read_clouds
 
     out: Path = options.out
@@ -49,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(
             f"cannot write {str(out)!r}: it exists and is not a table of predictions; give another name"
         )
+    may_replace(out.with_suffix(".errors.csv"), is_errors, "a list of failed files")
     model = HFSClassifier.load(options.model, device=options.device).set_params(n_jobs=options.jobs)
     reading = model.notes_.get("reading", {})  # points are read as they were for the training
     known_options = {*inspect.signature(read_cloud).parameters} - {"path"}
@@ -78,7 +80,8 @@ def run(options: argparse.Namespace) -> int:
                 for row, (i, shares) in enumerate(zip(clouds, proba, strict=True)):
                     best = int(shares.argmax())
                     cells = [f"{share:.6g}" for share in shares]
-                    writer.writerow([some[i], model.classes_[best], cells[best], *cells, odd.get(row, "")])
+                    label = defused(str(model.classes_[best]))
+                    writer.writerow([defused(some[i]), label, cells[best], *cells, odd.get(row, "")])
                 notes += len(odd)
             bar.update(len(some))
     write_atomically(out, table.getvalue().encode("utf-8", "surrogateescape"))

@@ -25,12 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
+from .._base.arrays import read_arrays
 from .._base.check import HeatFieldWarning, as_points
 from .._base.files import remove_unfinished, write_atomically
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import SCHEMA
 from ..io import ReadError, read_cloud
 from ._per_point import write_per_point
+from ._reading import problem_of
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,8 @@ def run_shard(shard: Shard) -> tuple[float, float]:
             result.counts[i] = in_file, len(cloud.points), cloud.points.shape[1]
         except ReadError as error:
             result.problems[i] = (error.place, error.problem)
-        except (ValueError, MemoryError) as error:
-            result.problems[i] = ("", str(error) or type(error).__name__)
+        except Exception as error:  # one file, whatever it does to a reader, must not end the others
+            result.problems[i] = ("", problem_of(error))
     reading = time.perf_counter() - started
     for n in sorted({cloud.points.shape[1] for cloud in clouds.values()}):
         rows = [i for i, cloud in clouds.items() if cloud.points.shape[1] == n]
@@ -139,14 +141,18 @@ def leave_with_parent(stop: Connection) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def load_shard(path: Path) -> Result | None:
-    """A stored result; None where there is none, or where the disk gave out while it was written."""
+def load_shard(path: Path, files: int | None = None) -> Result | None:
+    """A stored result of so many files; None where there is none, or where it is damaged."""
     try:
-        with np.load(path, allow_pickle=False) as data:
-            splits = np.cumsum(data["widths"])[:-1]
-            problems = [(str(a), str(b)) for a, b in data["problems"]]
-            return Result(data["counts"], np.split(data["values"], splits), problems)
-    except (OSError, ValueError, KeyError, EOFError):
+        data = read_arrays(path, ("counts", "widths", "values", "problems"))
+        counts, widths = data["counts"].astype(np.int64), data["widths"].astype(np.int64)
+        k = len(counts) if files is None else files
+        whole = counts.shape == (k, 3) and data["problems"].shape == (k, 2) and data["values"].ndim == 1
+        if not whole or widths.shape != (k,) or (widths < 0).any() or widths.sum() != len(data["values"]):
+            return None
+        problems = [(str(a), str(b)) for a, b in data["problems"]]
+        return Result(counts, np.split(data["values"].astype(float), np.cumsum(widths)[:-1]), problems)
+    except (OSError, ValueError):
         return None
 
 

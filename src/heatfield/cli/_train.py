@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import re
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._ours import is_kept
 from ._parts import clear_parts
 from ._reading import read_clouds, reading_options
 from ._train_options import LEARNED, add_arguments, classifier_settings
@@ -22,19 +22,26 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-# What a training keeps until it is done: features, and a checkpoint of every fold and of the final model.
-_KEPT = re.compile(
-    r"points-[0-9a-f]{32}\.npz|features-[0-9a-f]{32}\.npy|[0-9a-f]{16}\.(all|fold\d+)|\..*\.part"
-)
 # Settings that change no score: a training goes on where they are others.
 _HOW = ("device", "n_jobs", "progress")
 
 
 def run(options: argparse.Namespace) -> int:
     """0: trained on all files. 1: some could not be read, see MODEL.errors.csv. 2: not trained."""
+    from .._classifier.saving.folder import check_place
+    from ._lock import alone
+    from ._ours import is_errors, may_replace
+    from ._scores import check_scores
+
     parts = options.out.with_name(f"{options.out.name}.parts") if options.out.name else options.out
     try:
-        return _run(options, parts)
+        check_place(options.out)
+        check_scores(options.out)
+        may_replace(
+            options.out.with_name(options.out.name + ".errors.csv"), is_errors, "a list of failed files"
+        )
+        with alone(parts, options.out):
+            return _run(options, parts)
     except KeyboardInterrupt:
         if not parts.is_dir():
             raise
@@ -58,7 +65,7 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     # All that may be wrong with the options is said before the work.
     HFSClassifier(**settings)._check_settings(names, n_dims=3)
     reading = reading_options(options)
-    clouds, errors = read_clouds(files, reading, quiet=options.quiet)
+    clouds, errors = read_clouds(files, reading, n_dims=options.dims, quiet=options.quiet, keep=True)
     kept, labels = list(clouds.values()), np.array([names[i] for i in clouds])
     beside = write_errors(out.with_name(out.name + ".csv"), errors)
     if len(set(labels.tolist())) < 2:
@@ -90,7 +97,7 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     model.fit_features(features, labels, n_dims=n_dims)
     model.input_range_ = InputRange.of(kept)
     model.save(out, notes={"reading": reading})
-    clear_parts(parts, _KEPT)
+    clear_parts(parts)
     if not options.quiet:
         print(f"model -> {out}")
     if errors:
@@ -110,7 +117,9 @@ def _labelled(options: argparse.Namespace, parts: Path) -> tuple[list[str], list
     if options.folds != 0 and options.folds < 2:
         raise ValueError(f"--folds must be at least 2, or 0 for no cross-validation, got {options.folds}")
     found = zip(*labelled_files(options.folder, options.labels), strict=True)
-    pairs = [(str(f), name) for f, name in found if parts.resolve() not in f.resolve().parents]
+    pairs = [
+        (str(f), name) for f, name in found if parts.resolve() not in f.resolve().parents and not is_kept(f)
+    ]
     files, names = [f for f, _ in pairs], [name for _, name in pairs]
     if len(set(names)) < 2:
         raise ValueError(

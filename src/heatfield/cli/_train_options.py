@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ._reading import add_reading
+from ._reading import add_dims, add_reading
 
 _CLOSED_FORM = ("simple", "desc", "joint")
 LEARNED = ("full", "dgcnn")
@@ -75,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", default="auto", help="cpu, cuda, ... (default: a GPU if there is one)")
     add_reading(parser, seed="seed of the network, of the folds, and of the sampling of every file")
+    add_dims(parser)
     parser.add_argument("--jobs", type=int, default=-1, help="threads for the features (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="no progress, no report")
 

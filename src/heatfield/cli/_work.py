@@ -39,7 +39,7 @@ def plan(
 
 def run_all(shards: list[Shard], workers: int, quiet: bool) -> tuple[float, float, int]:
     """Run what is not done yet, with a bar; seconds of reading and of describing, and how many files."""
-    todo = [shard for shard in shards if load_shard(shard.path) is None]
+    todo = [shard for shard in shards if load_shard(shard.path, len(shard.files)) is None]
     total = sum(len(shard.files) for shard in shards)
     fresh = sum(len(shard.files) for shard in todo)
     reading = describing = 0.0

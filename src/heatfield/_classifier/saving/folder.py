@@ -31,11 +31,22 @@ def check_place(folder: str | Path) -> Path:
     target = Path(folder)
     if not target.name or target.name == "..":
         raise ValueError(f"cannot save to {str(folder)!r}: give the name of a new folder")
-    if target.exists() and not (target.is_dir() and {f.name for f in target.iterdir()} <= {FACTS, TENSORS}):
+    if target.exists() and not (target.is_dir() and _is_ours(target)):
         raise ValueError(f"cannot save to {str(target)!r}: it exists and is not a folder with a model only")
     if not target.parent.is_dir():
         raise ValueError(f"cannot save to {str(target)!r}: there is no folder {str(target.parent)!r}")
     return target
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder is empty or holds a model of this library and nothing else."""
+    inside = {file.name for file in folder.iterdir()}
+    if not inside:
+        return True
+    if not inside <= {FACTS, TENSORS} or not (folder / FACTS).is_file():
+        return False
+    with open(folder / FACTS, "rb") as file:
+        return _FORMAT.encode() in file.read(4096)
 
 
 def write_model(folder: str | Path, facts: Mapping[str, Any], tensors: Mapping[str, NDArray]) -> None:
