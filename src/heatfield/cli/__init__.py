@@ -47,8 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.verb is None:
         parser.print_help()
         return 0
+    from .._base import announce
     from ._stop import prompt_stop
 
+    before = announce.wanted
+    announce.wanted = False if getattr(options, "quiet", False) else before
     try:
         with prompt_stop():
             return int(importlib.import_module(VERBS[options.verb][0], __name__).run(options))
@@ -58,3 +61,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ImportError) as error:
         print(f"heatfield {options.verb}: {error}", file=sys.stderr)
         return 2
+    finally:
+        announce.wanted = before

@@ -18,6 +18,7 @@ import time
 import warnings
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
+from multiprocessing.synchronize import Semaphore
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
+from .._base import announce
 from .._base.arrays import read_arrays
 from .._base.check import HeatFieldWarning, as_points
 from .._base.files import remove_unfinished, write_atomically
@@ -123,11 +125,13 @@ def run_shard(shard: Shard) -> tuple[float, float]:
     return reading, time.perf_counter() - started - reading
 
 
-def leave_with_parent(stop: Connection) -> None:
+def leave_with_parent(stop: Connection, speaks: Semaphore | None = None) -> None:
     """In a worker: end at once when the command that started it is killed or closes its end of ``stop``.
 
-    Ctrl-C on a terminal reaches the workers as well; that is for the command to hear.
+    Ctrl-C on a terminal reaches the workers as well; that is for the command to hear. The worker that gets
+    ``speaks`` says when it compiles.
     """
+    announce.wanted = speaks is not None and speaks.acquire(block=False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is None:

@@ -44,14 +44,14 @@ def run_all(shards: list[Shard], workers: int, quiet: bool) -> tuple[float, floa
     fresh = sum(len(shard.files) for shard in todo)
     reading = describing = 0.0
     with progress_bar(total=total, initial=total - fresh, unit="clouds", quiet=quiet, keep=True) as bar:
-        for shard, (read, described) in _finished(todo, workers):
+        for shard, (read, described) in _finished(todo, workers, quiet):
             reading += read
             describing += described
             bar.update(len(shard.files))
     return reading, describing, fresh
 
 
-def _finished(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[float, float]]]:
+def _finished(todo: list[Shard], workers: int, quiet: bool) -> Iterator[tuple[Shard, tuple[float, float]]]:
     """Shards as they are finished, with their seconds."""
     if workers == 1 or len(todo) <= 1:
         for shard in todo:
@@ -61,7 +61,10 @@ def _finished(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[fl
     context = multiprocessing.get_context("spawn")
     stop, ours = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(
-        min(workers, len(todo)), mp_context=context, initializer=leave_with_parent, initargs=(stop,)
+        min(workers, len(todo)),
+        mp_context=context,
+        initializer=leave_with_parent,
+        initargs=(stop, None if quiet else context.Semaphore(1)),
     )
     try:
         with _deaf_to_interrupts():
