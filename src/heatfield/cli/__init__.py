@@ -59,7 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("heatfield: stopped", file=sys.stderr)
         return 130
     except (ValueError, OSError, ImportError) as error:
-        print(f"heatfield {options.verb}: {error}", file=sys.stderr)
+        from ._words import in_options
+
+        print(f"heatfield {options.verb}: {in_options(str(error))}", file=sys.stderr)
         return 2
     finally:
         announce.wanted = before

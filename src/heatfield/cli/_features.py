@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._base.files import write_atomically
 from .._base.optional import need
 from ._ours import ERRORS, is_errors, remove_ours
+from ._words import in_options
 
 TABLES = (".parquet", ".csv", ".npz")
 
@@ -116,6 +117,6 @@ def write_errors(target: Path, rows: Sequence[tuple[str, str, str]]) -> Path:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(ERRORS.decode().split(","))
-    writer.writerows([defused(word) for word in row] for row in rows)
+    writer.writerows([defused(file), defused(place), defused(in_options(why))] for file, place, why in rows)
     write_atomically(path, out.getvalue().encode("utf-8", "surrogateescape"))
     return path

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from numpy.typing import NDArray
 
 from ..._base.check import check_choice, check_count
 from ..._features.layout import VARIANT_BLOCKS
@@ -22,6 +23,8 @@ from .preprocessing import pack, unpack
 
 # Where the training kept its files says nothing about the model.
 _LOCAL = ("checkpoint", "cache", "device", "progress")
+_WIDEST = 1 << 16  # bytes of one label
+_DEEPEST = 16  # lists in lists of a parameter
 
 
 def save_classifier(model: Any, folder: str | Path, notes: Mapping[str, Any]) -> None:
@@ -52,8 +55,17 @@ def load_classifier(kind: type, folder: str | Path, device: str) -> Any:
         return _rebuild(kind, facts, tensors, device)
     except KeyError as error:
         raise ValueError(f"{str(folder)!r} is not a whole model: {error} is missing") from None
-    except (ValueError, TypeError, AttributeError, OverflowError) as error:
-        raise ValueError(f"{str(folder)!r} cannot be loaded: {error}") from None
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+        ArithmeticError,
+        RuntimeError,
+        MemoryError,
+    ) as error:
+        why = str(error) or type(error).__name__
+        raise ValueError(f"{str(folder)!r} cannot be loaded: {why}") from None
 
 
 def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device: str) -> Any:
@@ -65,9 +77,7 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
     params = {k: _unplain(v) for k, v in facts["params"].items()}
     check_choice(params["variant"], "variant", (*VARIANT_BLOCKS, *LEARNED))
     model = kind(**params, **({"device": device} if params["variant"] in LEARNED else {}))
-    classes = np.array(facts["classes"]["values"], dtype=np.dtype(facts["classes"]["dtype"]))
-    if classes.dtype.kind not in "biufU" or classes.ndim != 1 or len(classes) < 2:
-        raise ValueError("its classes are not a list of labels")
+    classes = _classes(facts["classes"]["values"], np.dtype(facts["classes"]["dtype"]))
     if not np.array_equal(np.unique(classes), classes):
         raise ValueError("its classes are not in order, or not distinct")
     # Every scale and dimension has numbers of its own: more than there are numbers is a wrong claim.
@@ -78,9 +88,10 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
     if not isinstance(facts["notes"], dict):
         raise ValueError("its notes are not an object")
     if facts["input_range"] is not None:
-        model.input_range_ = InputRange(
-            **{k: (float(a), float(b)) for k, (a, b) in facts["input_range"].items()}
-        )
+        ranges = {k: (float(a), float(b)) for k, (a, b) in facts["input_range"].items()}
+        if not all(0.0 <= a <= b < np.inf for a, b in ranges.values()):
+            raise ValueError(f"its input range is no range: {ranges}")
+        model.input_range_ = InputRange(**ranges)
     if model.variant in LEARNED:
         model.learner_ = new_learner(model, point_recipe(model, facts["n_dims"]), len(classes))
         model.learner_.load(tensors)
@@ -95,6 +106,16 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
         model.readout_ = unpack(blank, facts["readout"], tensors, classes, width)
     model.classes_, model.notes_ = classes, facts["notes"]
     return model
+
+
+def _classes(values: Any, dtype: np.dtype) -> NDArray:
+    """Labels in order. A type that is wider than any label would ask for memory without end."""
+    if dtype.kind not in "biufU" or dtype.itemsize > _WIDEST or not isinstance(values, list):
+        raise ValueError("its classes are not a list of labels")
+    classes = np.array(values, dtype=dtype)
+    if classes.ndim != 1 or len(classes) < 2:
+        raise ValueError("its classes are not a list of labels")
+    return classes
 
 
 def _plain(value: Any, name: str) -> Any:
@@ -112,7 +133,9 @@ def _plain(value: Any, name: str) -> Any:
     raise ValueError(f"cannot save {name}={value!r}: only numbers, words, lists and dicts go into JSON")
 
 
-def _unplain(value: Any) -> Any:
+def _unplain(value: Any, depth: int = 0) -> Any:
+    if depth > _DEEPEST:
+        raise ValueError("its parameters are nested too deep")
     if isinstance(value, dict):
-        return {_unplain(k): _unplain(v) for k, v in value["pairs"]}
-    return [_unplain(v) for v in value] if isinstance(value, list) else value
+        return {_unplain(k, depth + 1): _unplain(v, depth + 1) for k, v in value["pairs"]}
+    return [_unplain(v, depth + 1) for v in value] if isinstance(value, list) else value

@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from ... import __version__
+from ..._base.arrays import open_regular
 from ..._base.files import write_folder_atomically
 from ..._features.layout import SCHEMA
 
@@ -77,10 +78,12 @@ def read_model(folder: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
         if not (target / name).is_file():
             raise ValueError(f"{str(target)!r} is not a whole model: it has no {name}")
     try:
-        facts = json.loads((target / FACTS).read_text("utf-8"))
+        with open_regular(target / FACTS) as file:
+            facts = json.loads(file.read().decode("utf-8"))
         if not isinstance(facts, dict):
             raise ValueError("it is not an object")
-    except (ValueError, RecursionError) as error:
+        checksum = _checksum(facts)
+    except (ValueError, RecursionError, MemoryError) as error:
         raise ValueError(f"{str(target / FACTS)!r} is not readable: {error}") from None
     if facts.get("format") != _FORMAT:
         raise ValueError(f"{str(target / FACTS)!r} is not the description of a model of this library")
@@ -89,14 +92,15 @@ def read_model(folder: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
             f"{str(target)!r} has the format version {facts.get('format_version')!r}, "
             f"this library (heatfield {__version__}) reads version {_VERSION}"
         )
-    if facts.get("checksum") != _checksum(facts):
+    if facts.get("checksum") != checksum:
         raise ValueError(f"{str(target / FACTS)!r} was changed after it was saved: its checksum does not fit")
     if facts.get("schema") != SCHEMA:
         raise ValueError(
             f"{str(target)!r} was trained on features of schema {facts.get('schema')!r}, "
             f"this library computes schema {SCHEMA}; train it again"
         )
-    data = (target / TENSORS).read_bytes()
+    with open_regular(target / TENSORS) as file:
+        data = file.read()
     if hashlib.sha256(data).hexdigest() != facts.get("tensors_sha256"):
         raise ValueError(
             f"{str(target / TENSORS)!r} was changed, or belongs to another model: its checksum does not fit"
