@@ -140,3 +140,18 @@ def test_features_of_a_cloud_are_computed_once(count, monkeypatch):
         stored = ((rows - table.shift) / table.unit).astype(np.float32)
         np.testing.assert_array_equal(table.rows[table.starts[i] : table.starts[i + 1]], stored)
         np.testing.assert_array_equal(table.whole[i], whole)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"'<f4'", b"'<f2'"), (b"'<i8'", b"'|O8'"), (b"(3, ", b"(9, "), (b"NUMPY", b"NUMPI"), (b"PK", b"KP")],
+)
+def test_a_forged_cache_is_computed_again(tmp_path, old, new):
+    clouds = [np.random.default_rng(i).normal(size=(20 + i, 3)) for i in range(3)]
+    recipe = PointSettings(3, n_scales=3)
+    made = point_table(clouds, recipe, cache=tmp_path)
+    (place,) = tmp_path.glob("points-*.npz")
+    place.write_bytes(place.read_bytes().replace(old, new))
+    again = point_table(clouds, recipe, cache=tmp_path)
+    for name in ("rows", "starts", "whole", "coordinates", "shift", "unit"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(made, name))
