@@ -183,3 +183,41 @@ def test_code_of_sources_that_nobody_uses_is_removed(tmp_path):
     os.utime(other, (0, 0))
     _jit._forget_old(tmp_path, used.name)
     assert sorted(p.name for p in tmp_path.iterdir()) == [used.name, other.name]
+
+
+SUM_TWICE = """
+import sys
+import llvmlite.binding
+import numpy as np
+
+given = []
+set_option = llvmlite.binding.set_option
+llvmlite.binding.set_option = lambda *words: (given.append(words), set_option(*words))
+
+def compile_a_sum():
+    from heatfield._base.compile import SUMS, compiled
+    global total
+    def total(a, b):
+        s = np.float32(0.0)
+        for i in range(len(a)):
+            s += a[i] * b[i]
+        return s
+    function = compiled(SUMS)(total)
+    assert function(np.ones(101, np.float32), np.ones(101, np.float32)) == 101.0
+    (text,) = function.inspect_llvm().values()
+    assert "vec.epilog" not in text
+compile_a_sum()
+for name in [name for name in sys.modules if name.partition(".")[0] == "heatfield"]:
+    del sys.modules[name]
+compile_a_sum()
+assert len([words for words in given if "epilogue" in words[1]]) == 1, given
+"""
+
+
+def test_remainder_loops_are_not_vectorised_again(tmp_path):
+    """LLVM is told so once, which older versions insist on, also where the package is imported anew."""
+    script = tmp_path / "total.py"
+    script.write_text(SUM_TWICE)
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent), "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

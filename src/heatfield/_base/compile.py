@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import llvmlite.binding
 import numba
 from numba.core import config
 
@@ -95,11 +96,26 @@ def _forget_old(place: Path, name: str) -> None:
         return
 
 
+def _set_compiler_options() -> None:
+    """Options of LLVM that hold for the whole process, before its first compilation.
+
+    A remainder loop that is vectorised again when a function is linked into its caller changes the order
+    of single-precision sums, so that a process that compiles and one that loads from the cache differ in the
+    last bits (seen with AVX-512). Older LLVM takes an option that is given twice for an error, so the mark
+    that it was given lies in the module of LLVM, which stays when this package is imported anew.
+    """
+    with _setting:
+        if not hasattr(llvmlite.binding, "_heatfield_options_set"):
+            llvmlite.binding._heatfield_options_set = True
+            llvmlite.binding.set_option("heatfield", "-enable-epilogue-vectorization=false")
+
+
 def compiled(fastmath: set[str] | None = None) -> Callable[[F], F]:
     """Compile for this machine's own instructions, without the GIL, cached on disk."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath or False}
 
     def decorate(function: F) -> F:
+        _set_compiler_options()
         announce.listen()
         for folder in _folders():
             try:
