@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextvars import ContextVar
 from threading import Event, Thread
 from typing import Any
 
 from tqdm import tqdm as Bar  # noqa: N812
 
-__all__ = ["Bar", "progress_bar"]
+__all__ = ["Bar", "progress_bar", "trainings_to_come"]
 
+# How many trainings of the same length follow the one that is running: the time left is that of all.
+trainings_to_come: ContextVar[int] = ContextVar("trainings_to_come", default=0)
 _EVERY = 1.0  # seconds after which a bar is drawn again
 
 
