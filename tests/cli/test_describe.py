@@ -235,7 +235,7 @@ def test_per_point_files(folder, tmp_path, suffix):
         (["describe", "x.xyz", "-o", "f.npz", "--budget", "0"], "--budget must be"),
         (["describe", "x.xyz", "-o", "f.npz", "--budget", "many"], "invalid int value"),
         (["describe", "x.xyz", "-o", "f.npz", "--blocks", "colour"], "colour"),
-        (["describe", "x.xyz", "-o", "f.npz", "--c-min", "2"], "c_min"),
+        (["describe", "x.xyz", "-o", "f.npz", "--c-min", "2"], "--c-min"),
         (["describe", "x.xyz", "-o", "no/such/f.npz"], "no such folder"),
         (["describe", "x.xyz", "-o", "f.npz", "--variant", "huge"], "invalid choice"),
         (["inform"], "invalid choice"),
