@@ -358,7 +358,8 @@ def test_numbers_out_of_range_give_no_answer(saved, tmp_path):
         tensors["annealedmlp.coefs_.0"].fill(0.0)
         tensors["annealedmlp.intercepts_.0"].fill(1e300)
         tensors["annealedmlp.coefs_.1"].fill(1e300)
-        tensors["annealedmlp.coefs_.1"][::2] *= -1.0  # infinity less infinity
+        tensors["annealedmlp.coefs_.2"][::2] = 1.0  # infinity less infinity
+        tensors["annealedmlp.coefs_.2"][1::2] = -1.0
 
     forge(folder, None, overflow)
     model = hf.HFSClassifier.load(folder)

@@ -235,6 +235,22 @@ def forgeable(tmp_path_factory):
     return clouds, labels, parts, metadata["facts"], {"format": metadata["format"]}
 
 
+def test_the_time_left_is_that_of_all_trainings(monkeypatch):
+    from heatfield._base import progress
+    from heatfield.nn import _training
+
+    clouds, labels = some_clouds(12)
+    left = []
+    monkeypatch.setattr(_training._Line, "show", lambda self, epoch, entry, seconds: left.append(seconds))  # noqa: ARG005
+    classifier(epochs=2).fit(clouds, labels)
+    token = progress.trainings_to_come.set(3)
+    classifier(epochs=2).fit(clouds, labels)
+    progress.trainings_to_come.reset(token)
+    assert left[0] > 0
+    assert left[1] == 0
+    assert left[3] > 0  # six more epochs
+
+
 def test_checkpoint_knows_every_point(tmp_path):
     """Also one that changes no feature of the whole, and a mirror image, of which only coordinates tell."""
     clouds, labels = some_clouds(80)  # more than set the unit of the table

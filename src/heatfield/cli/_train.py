@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._base.progress import trainings_to_come
 from ._ours import is_kept
 from ._parts import clear_parts
 from ._reading import read_clouds, reading_options
@@ -93,6 +94,7 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     if options.folds:
         report["cross_validation"] = _cross_validate(model, features, labels, options, start, n_dims=n_dims)
     write_scores(out, report, options.quiet)
+    trainings_to_come.set(0)
     _prepare(model, start.with_suffix(".all"), "" if options.quiet else "training on all clouds")
     model.fit_features(features, labels, n_dims=n_dims)
     model.input_range_ = InputRange.of(kept)
@@ -180,6 +182,7 @@ def _cross_validate(
     def prepare(fold: Any, number: int, folds: int) -> None:
         title = "" if options.quiet else f"fold {number + 1} of {folds}"
         left = _left(time.perf_counter() - started, fresh, folds - len(done))
+        trainings_to_come.set(folds - number)  # those of the other folds, and the one on all clouds
         _prepare(fold, start.with_suffix(f".fold{number}"), title, left)
 
     for fold in cross_validate(
