@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._base.files import write_atomically
 from .._base.optional import need
 from ._ours import ERRORS, is_errors, remove_ours
+from ._reading import printable
 
 TABLES = (".parquet", ".csv", ".npz")
 
@@ -88,9 +89,8 @@ def _parquet(
     text: str,
 ) -> bytes:
     pa, pq = need("pyarrow", "Parquet tables"), need("pyarrow.parquet", "Parquet tables")
-    printable = [f.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for f in files]
     columns = {
-        "file": pa.array(printable, pa.string()),
+        "file": pa.array([printable(file) for file in files], pa.string()),
         "points_in_file": pa.array(counts[:, 0]),
         "points": pa.array(counts[:, 1]),
     }
