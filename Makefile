@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test lint format bench accuracy docs clean
+.PHONY: help demo test lint format bench accuracy docs lowest clean
 
 help:
 	@echo "make demo      set up, describe and classify built-in data, draw two pictures"
@@ -13,6 +13,7 @@ help:
 	@echo "make bench     speed beside Open3D FPFH, HKS, torch and jakteristics -> benchmarks/results"
 	@echo "make accuracy  the paper's accuracies on Orbit5k, and on protein domains if DATA is given"
 	@echo "make docs      write docs/accuracy.md, learned.md and speed.md from benchmarks/results"
+	@echo "make lowest    install the lowest declared versions in a fresh environment, run a smoke test"
 	@echo "make clean     remove the virtual environment and all caches"
 
 # One stamp per group of packages: installed once, again when pyproject.toml changes.
@@ -59,6 +60,9 @@ accuracy: $(VENV)/.base
 
 docs: $(VENV)/.base
 	$(BIN)/python -m tools.write_docs
+
+lowest:
+	sh tools/lowest_versions.sh
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis heatfield-demo

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from heatfield._base import announce
+
 SOURCE = Path(__file__).parents[1] / "src" / "heatfield"
 _digest = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(SOURCE.rglob("*.py")))).hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"heatfield-tests-{_digest}"))
 os.environ.setdefault("MPLBACKEND", "Agg")
+announce.wanted = False  # whether a test has to compile must not show in what a command says
 
 
 @pytest.fixture(autouse=True)

@@ -40,6 +40,25 @@ def test_import_takes_a_fraction_of_numpy_and_scipy():
     assert ours < 0.5 * theirs
 
 
+def test_help_and_introspection_work_without_torch():
+    code = """
+import inspect, pydoc
+from importlib.machinery import PathFinder
+found = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *more: None if name.split(".")[0] == "torch" else found(name, *more)
+import heatfield as hf
+names = [name for name, _ in inspect.getmembers(hf)]
+assert "HFSClassifier" in names and "plot" in names and "nn" not in names, names
+assert "HFSDescriptor" in pydoc.render_doc(hf)
+from heatfield import *
+try:
+    hf.nn
+except ImportError as error:
+    print(error)
+"""
+    assert "pip install 'heatfield[torch]'" in run_python(code)
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match=r"^module 'heatfield' has no attribute 'signature'$"):
         hf.signature  # noqa: B018

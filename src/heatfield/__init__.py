@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -27,7 +28,9 @@ _HOME = {
 }
 _MODULES = ("baselines", "datasets", "io", "nn", "plot", "sampling", "view")
 
-__all__ = ["__version__", *_HOME, *_MODULES]
+# Without torch `nn` is not listed, so that `help`, `inspect.getmembers` and `import *` work; asking for it by
+# name still says what to install.
+__all__ = ["__version__", *_HOME, *(name for name in _MODULES if name != "nn" or find_spec("torch"))]
 
 if TYPE_CHECKING:
     from . import baselines as baselines

@@ -126,3 +126,98 @@ def test_without_any_cache_it_still_compiles(monkeypatch):
     monkeypatch.setattr(_jit.numba, "njit", refuses_to_cache)
     monkeypatch.setattr(_jit, "_private_cache", lambda: None)
     assert _jit.compiled()(lambda x: 2 * x)(21) == 42
+
+
+INNER = "from heatfield._base.compile import compiled\n@compiled()\ndef inner(x):\n    return x + {}\n"
+OUTER = """
+from heatfield._base.compile import compiled
+from heatfield._base.inner import inner
+@compiled()
+def outer(x):
+    return 2.0 * inner(x)
+"""
+
+
+def test_compiled_code_belongs_to_the_whole_source(tmp_path):
+    """A changed helper is noticed; the same source again is not compiled again; compiling is said once."""
+    package = tmp_path / "here" / "heatfield"
+    environment = {"PYTHONPATH": str(package.parent), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+
+    def install(number):
+        shutil.rmtree(package, ignore_errors=True)
+        shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
+        (package / "_base" / "inner.py").write_text(INNER.format(number))
+        (package / "_base" / "outer.py").write_text(OUTER)
+
+    def run():
+        code = "from heatfield._base.outer import outer; print(outer(1.0))"
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return float(done.stdout), done.stderr
+
+    def kept():
+        return {p: p.stat().st_mtime_ns for p in (tmp_path / ".cache" / "heatfield").rglob("*.nbc")}
+
+    install(1.0)
+    value, said = run()
+    assert value == 4.0
+    assert said.count("compiling for this machine") == 1
+    first = kept()
+    install(1.0)  # as a second `pip install` does
+    assert run() == (4.0, "")
+    assert kept() == first
+    (package / "_base" / "inner.py").write_text(INNER.format(10.0))  # as `git pull` does
+    value, said = run()
+    assert value == 22.0
+    assert "compiling" in said
+    assert not list(package.rglob("*.nbc"))
+
+
+def test_code_of_sources_that_nobody_uses_is_removed(tmp_path):
+    old, used = tmp_path / f"compiled-{16 * 'a'}", tmp_path / f"compiled-{16 * 'b'}"
+    other = tmp_path / "compiled-by-hand"
+    for folder in (old, used, other):
+        folder.mkdir()
+        (folder / "a.nbc").touch()
+    os.utime(old, (0, 0))
+    os.utime(other, (0, 0))
+    _jit._forget_old(tmp_path, used.name)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [used.name, other.name]
+
+
+SUM_TWICE = """
+import sys
+import llvmlite.binding
+import numpy as np
+
+given = []
+set_option = llvmlite.binding.set_option
+llvmlite.binding.set_option = lambda *words: (given.append(words), set_option(*words))
+
+def compile_a_sum():
+    from heatfield._base.compile import SUMS, compiled
+    global total
+    def total(a, b):
+        s = np.float32(0.0)
+        for i in range(len(a)):
+            s += a[i] * b[i]
+        return s
+    function = compiled(SUMS)(total)
+    assert function(np.ones(101, np.float32), np.ones(101, np.float32)) == 101.0
+    (text,) = function.inspect_llvm().values()
+    assert "vec.epilog" not in text
+compile_a_sum()
+for name in [name for name in sys.modules if name.partition(".")[0] == "heatfield"]:
+    del sys.modules[name]
+compile_a_sum()
+assert len([words for words in given if "epilogue" in words[1]]) == 1, given
+"""
+
+
+def test_remainder_loops_are_not_vectorised_again(tmp_path):
+    """LLVM is told so once, which older versions insist on, also where the package is imported anew."""
+    script = tmp_path / "total.py"
+    script.write_text(SUM_TWICE)
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent), "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

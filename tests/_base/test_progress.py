@@ -2,9 +2,11 @@
 
 import io
 import sys
+import time
 
 import pytest
 
+from heatfield._base import progress
 from heatfield._base.progress import progress_bar
 
 
@@ -37,3 +39,20 @@ def test_another_bar_waits_two_seconds(monkeypatch):
         assert (bar.delay, bar.leave) == (2, False)
         assert list(bar) == [0, 1, 2]
     assert "sums" not in sys.stderr.getvalue()
+
+
+def test_a_bar_that_stays_counts_the_seconds_of_one_long_item(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "_EVERY", 0.01)
+    with progress_bar(total=1, unit="clouds", keep=True) as bar:
+        first = screen.getvalue()
+        assert "0/1" in first  # from the first moment
+        deadline = time.monotonic() + 60
+        while screen.getvalue() == first and time.monotonic() < deadline:
+            time.sleep(0.01)  # one long item: nothing is counted
+        assert len(screen.getvalue()) > len(first)
+        bar.update(1)
+    ended = screen.getvalue()
+    time.sleep(0.05)
+    assert screen.getvalue() == ended

@@ -181,6 +181,14 @@ def _wide():
     return {"pairs": [["widths", [1_000_000]], ["head", 100_000_000]]}
 
 
+def _nested(depth):
+    """Lists in lists: JSON reads what a recursion in Python may not come to the end of."""
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 @pytest.mark.parametrize(
     ("variant", "facts", "tensors", "message"),
     [
@@ -247,6 +255,13 @@ def _wide():
         ("simple", None, _drop("coefs_.1"), "the saved read-out is incomplete"),
         ("simple", None, _cut("coefs_.0"), "the saved network has shape"),
         ("simple", lambda f: f.update(head="tree"), None, "head must be one of"),
+        ("simple", lambda f: f["classes"].update(dtype="<U500000000"), None, "not a list of labels"),
+        ("simple", lambda f: f["classes"].update(dtype="<f8", values=[10**400, 1]), None, "cannot be loaded"),
+        ("simple", lambda f: f["params"].update(network=_nested(400)), None, "are nested too deep"),
+        ("simple", lambda f: f["input_range"].update(radius=[float("nan"), 1]), None, "is no range"),
+        ("joint", lambda f: f["readout"]["svc"].update(_gamma=float("nan")), None, "have a wrong type"),
+        ("simple", lambda f: f["readout"]["annealedmlp"].update(n_features_in_=7), None, "has 7 features"),
+        ("simple", None, lambda t: t["roundoffscaler.scale_"].fill(0.0), "are not above 0"),
     ],
 )
 def test_forged_models_are_refused(saved, variant, facts, tensors, message, tmp_path):
@@ -334,3 +349,19 @@ hf.HFSClassifier("desc", head="lda", n_scales=3).fit(clouds, [0, 1] * 4).predict
 assert "torch" not in sys.modules and "safetensors" not in sys.modules
 """
     run_python(code)
+
+
+def test_numbers_out_of_range_give_no_answer(saved, tmp_path):
+    folder = copy_of(saved, "simple", tmp_path)
+
+    def overflow(tensors):
+        tensors["annealedmlp.coefs_.0"].fill(0.0)
+        tensors["annealedmlp.intercepts_.0"].fill(1e300)
+        tensors["annealedmlp.coefs_.1"].fill(1e300)
+        tensors["annealedmlp.coefs_.2"][::2] = 1.0  # infinity less infinity
+        tensors["annealedmlp.coefs_.2"][1::2] = -1.0
+
+    forge(folder, None, overflow)
+    model = hf.HFSClassifier.load(folder)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="its numbers are out of range"):
+        model.predict_proba(some_clouds(4)[0])

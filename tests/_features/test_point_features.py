@@ -140,3 +140,27 @@ def test_features_of_a_cloud_are_computed_once(count, monkeypatch):
         stored = ((rows - table.shift) / table.unit).astype(np.float32)
         np.testing.assert_array_equal(table.rows[table.starts[i] : table.starts[i + 1]], stored)
         np.testing.assert_array_equal(table.whole[i], whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("unit", lambda a: a * np.nan),
+        ("starts", lambda a: a[::-1].copy()),
+        ("rows", lambda a: a[:-1]),
+        ("rows", lambda a: a.astype(np.float64)),
+        ("coordinates", lambda a: a + np.float32(np.inf)),
+    ],
+)
+def test_a_forged_cache_is_computed_again(tmp_path, name, change):
+    """Its name is right and it is a sound NPZ, but not a table of these clouds."""
+    clouds = [np.random.default_rng(i).normal(size=(20 + i, 3)) for i in range(3)]
+    recipe = PointSettings(3, n_scales=3)
+    made = point_table(clouds, recipe, cache=tmp_path)
+    arrays = {n: getattr(made, n) for n in ("rows", "starts", "whole", "coordinates", "shift", "unit")}
+    (place,) = tmp_path.glob("points-*.npz")
+    np.savez(place, **{**arrays, name: change(arrays[name])})
+    again = point_table(clouds, recipe, cache=tmp_path)
+    for n, expected in arrays.items():
+        np.testing.assert_array_equal(getattr(again, n), expected)
+        assert getattr(again, n).dtype == expected.dtype

@@ -1,6 +1,7 @@
 """Measured costs: kept in a file, measured again where it is broken."""
 
 import json
+import os
 
 import pytest
 
@@ -23,13 +24,31 @@ def test_costs_are_measured_once_and_kept(tmp_path, monkeypatch):
     assert stored["pair"] == 3e-9
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": 1, "pair": "x"}', '{"schema": 0}'])
+FORGED = [
+    100_000 * "[",
+    100_000 * '{"a":',
+    json.dumps({"schema": _costs.SCHEMA, **dict.fromkeys(Costs.__dataclass_fields__, 10**400)}),
+    json.dumps({"schema": _costs.SCHEMA, **{name: float("nan") for name in Costs.__dataclass_fields__}}),
+]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": 1, "pair": "x"}', '{"schema": 0}', *FORGED])
 def test_a_broken_cost_file_is_measured_again(text, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(_costs, "_known", None)
     monkeypatch.setattr(measure_costs, "measured_costs", lambda: Costs(ring=2e-9))
     _costs.cache_file().parent.mkdir()
     _costs.cache_file().write_text(text)
+    assert _costs.costs().ring == 2e-9
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(_costs, "_known", None)
+    monkeypatch.setattr(measure_costs, "measured_costs", lambda: Costs(ring=2e-9))
+    _costs.cache_file().parent.mkdir()
+    os.mkfifo(_costs.cache_file())
     assert _costs.costs().ring == 2e-9
 
 

@@ -216,7 +216,7 @@ def test_per_point_files(folder, tmp_path, suffix):
     out = tmp_path / "f.npz"
     words = ["--jobs", "1", "--quiet", "--per-point", suffix, "--scales", "3"]
     assert main(["describe", str(folder / "a"), "-o", str(out), *words]) == 0
-    made = sorted((tmp_path / "f_points").iterdir())
+    made = sorted((tmp_path / "f_points").glob("[!.]*"))
     assert len(made) == 20
     source = folder / "a" / f"{made[0].stem}.npy"
     cloud, expected = hf.read_cloud(made[0]), hf.signatures(hf.read_points(source), n_scales=3)

@@ -23,7 +23,8 @@ def parsed(verb, *words):
 @pytest.mark.parametrize("verb", READING)
 def test_every_verb_has_all_of_them(verb):
     words = ["--budget", "9", "--sampling", "voxel", "--seed", "4", "--atoms", "N,CA", "--chain", "B"]
-    found = reading_options(parsed(verb, *words, "--soma", "drop", "--drop-invalid"))
+    words += ["--soma", "drop", "--drop-invalid", "--max-bytes", "5000", "--dims", "2"]
+    found = reading_options(parsed(verb, *words))
     assert found == {
         "budget": 9,
         "sampling": "voxel",
@@ -32,6 +33,8 @@ def test_every_verb_has_all_of_them(verb):
         "chain": "B",
         "soma": "drop",
         "invalid": "drop",
+        "max_bytes": 5000,
+        "dims": 2,
     }
     assert set(found) <= set(inspect.signature(read_cloud).parameters)
 

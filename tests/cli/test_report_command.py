@@ -55,7 +55,7 @@ def test_broken_files_are_listed_and_the_rest_continues(capsys):
     broken = {file: problem for file, _, problem in header("r.html")["broken"]}
     assert set(broken) == {"ball/cut.ply", "ball/one.xyz", "sphere/flat.csv"}
     assert "fewer than two distinct points" in broken["ball/one.xyz"]
-    assert "2 coordinates where most have 3" in broken["sphere/flat.csv"]
+    assert "2 coordinates where most files have 3" in broken["sphere/flat.csv"]
     assert "3 files could not be used" in capsys.readouterr().err
     assert len(header("r.html")["files"]) == 16
 

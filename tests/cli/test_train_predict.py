@@ -43,7 +43,9 @@ def test_train_and_predict(folder, tmp_path, capsys):
     assert "3 folds: accuracy" in said.out
     assert "macro F1" in said.out
     problems = {row["file"].split("/")[-1]: row["problem"] for row in table(tmp_path / "model.errors.csv")}
-    assert problems["flat.npy"] == "its points have 2 coordinates, 3 are expected"
+    assert problems["flat.npy"] == (
+        "its points have 2 coordinates where most files have 3; --dims 2 takes it instead"
+    )
     assert "three" in problems["bad.csv"]
 
     report = json.loads((tmp_path / "model.report.json").read_text())["cross_validation"]
@@ -132,14 +134,14 @@ def _never(*_args, **_options):
         (["train", "{t}/in", "-o", "{t}/in"], "it exists and is not a folder with a model only"),
         (["train", "{t}/in", "-o", "."], "give the name of a new folder"),
         (["train", "{t}/in", "-o", "{t}/m", "--folds", "1"], "--folds must be at least 2, or 0 for no"),
-        (["train", "{t}/in", "-o", "{t}/m", "--patience", "3"], "patience=3 needs validation"),
-        (["train", "{t}/in", "-o", "{t}/m", "--batch", "1"], "batch_size must be an integer of at least 2"),
-        (["train", "{t}/in", "-o", "{t}/m", "--device", "abacus"], "device='abacus' cannot be used"),
-        (["train", "{t}/in", "-o", "{t}/m", "--variant", "desc", "--scales", "1"], "n_scales must be"),
+        (["train", "{t}/in", "-o", "{t}/m", "--patience", "3"], "--patience=3 needs validation"),
+        (["train", "{t}/in", "-o", "{t}/m", "--batch", "1"], "--batch must be an integer of at least 2"),
+        (["train", "{t}/in", "-o", "{t}/m", "--device", "abacus"], "--device=abacus cannot be used"),
+        (["train", "{t}/in", "-o", "{t}/m", "--variant", "desc", "--scales", "1"], "--scales must be"),
         (["train", "{t}/in/ball", "-o", "{t}/m"], "holds no folders with point files"),
         (
             ["train", "{t}/in", "-o", "{t}/m", "--variant", "desc", "--train-points", "5"],
-            "train_points=5 is an option of variant='full'",
+            "--train-points=5 is an option of --variant=full",
         ),
         (["predict", "{t}/none", "{t}/in", "-o", "{t}/p.csv"], "there is no model at"),
         (["predict", "{t}/in", "{t}/in", "-o", "{t}/p.csv"], "it has no model.json"),

@@ -65,7 +65,7 @@ def test_the_same_page_twice():
         (["view", "page.html", "-o", "page.html"], 2, "is the source itself"),
         (["view", "cloud.ply", "--most-points", "0"], 2, "--most-points must be"),
         (["view", "cloud.ply", "--scales", "1"], 2, "--scales must be"),
-        (["view", "cloud.ply", "--c-min", "3"], 2, "c_min"),
+        (["view", "cloud.ply", "--c-min", "3"], 2, "--c-min"),
         (["view", "one.xyz"], 2, "one.xyz has fewer than two distinct points"),
         (["view", "same.xyz"], 2, "same.xyz has fewer than two distinct points"),
         (["view", "cut.ply"], 1, "cut.ply"),

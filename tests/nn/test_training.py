@@ -1,6 +1,8 @@
 """Training: it learns, and gives the same bits when it is killed and resumed."""
 
 import io
+import json
+import os
 import re
 import signal
 import subprocess
@@ -187,6 +189,66 @@ def test_checkpoint_of_other_data_or_settings_is_refused(tmp_path):
     place.write_bytes(place.read_bytes()[:-10])
     with pytest.raises(ValueError, match=r"cannot be read .* delete it to start anew"):
         classifier(checkpoint=place).fit(clouds, labels)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda parts, _: parts["network.points.0.weight"].fill_(float("nan")),
+        lambda parts, _: parts.update({"optimizer.0.exp_avg": torch.zeros(3)}),
+        lambda parts, _: parts.update({"optimizer.99999.step": torch.zeros(())}),
+        lambda _, facts: facts["progress"].update(epoch=float("nan")),
+        lambda _, facts: facts["progress"].update(epoch=10**30),
+        lambda _, facts: facts["progress"].update(history=[{"loss": float("nan")}] * 2),
+        lambda _, facts: facts["progress"].update(best=[0]),
+        lambda _, facts: facts["numpy"]["state"].update(state=-(10**50)),
+        lambda _, facts: facts.update(progress=[]),
+    ],
+)
+def test_forged_checkpoints_are_refused(forgeable, change, tmp_path):
+    clouds, labels, parts, facts, fixed = forgeable
+    parts, facts = {k: v.clone() for k, v in parts.items()}, json.loads(facts)
+    change(parts, facts)
+    place = tmp_path / "forged.ckpt"
+    place.write_bytes(save(parts, {**fixed, "facts": json.dumps(facts)}))
+    with pytest.raises(ValueError, match=r"cannot be read .* delete it to start anew, or give another path"):
+        classifier(checkpoint=place, epochs=2).fit(clouds, labels)
+
+
+def test_nested_and_piped_checkpoints_are_refused(forgeable, tmp_path):
+    clouds, labels, parts, _, fixed = forgeable
+    (tmp_path / "deep").write_bytes(save(parts, {**fixed, "facts": 100_000 * "["}))
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("deep", "pipe"):
+        with pytest.raises(ValueError, match=r"cannot be read .* delete it to start anew"):
+            classifier(checkpoint=tmp_path / name, epochs=2).fit(clouds, labels)
+
+
+@pytest.fixture(scope="module")
+def forgeable(tmp_path_factory):
+    """Clouds, labels, and the tensors and facts of a finished training on them."""
+    clouds, labels = some_clouds(12)
+    place = tmp_path_factory.mktemp("checkpoint") / "run.ckpt"
+    classifier(checkpoint=place, epochs=2).fit(clouds, labels)
+    with safe_open(place, framework="pt") as file:
+        parts, metadata = {k: file.get_tensor(k) for k in file.keys()}, file.metadata()  # noqa: SIM118
+    return clouds, labels, parts, metadata["facts"], {"format": metadata["format"]}
+
+
+def test_the_time_left_is_that_of_all_trainings(monkeypatch):
+    from heatfield._base import progress
+    from heatfield.nn import _training
+
+    clouds, labels = some_clouds(12)
+    left = []
+    monkeypatch.setattr(_training._Line, "show", lambda self, epoch, entry, seconds: left.append(seconds))  # noqa: ARG005
+    classifier(epochs=2).fit(clouds, labels)
+    token = progress.trainings_to_come.set(3)
+    classifier(epochs=2).fit(clouds, labels)
+    progress.trainings_to_come.reset(token)
+    assert left[0] > 0
+    assert left[1] == 0
+    assert left[3] > 0  # six more epochs
 
 
 def test_checkpoint_knows_every_point(tmp_path):

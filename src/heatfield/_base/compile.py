@@ -1,21 +1,32 @@
 """How functions are compiled: one decorator, one place for the cache.
 
-Machine code is kept on disk, so that only the very first call on a machine
-waits for the compiler. Numba looks for a writable folder beside the source and
-then in the user's cache; where neither can be written (a read-only image, a
-cluster node), a private folder in the temporary directory serves.
+Machine code is kept on disk, so that only the very first call waits for the compiler. Numba compares one
+file with what it kept, and so does not notice that a function in another file has changed. The folder of
+the cache therefore carries a hash of the whole source: after an update nothing old is run, and after
+another installation of the same source nothing is compiled again. The folder lies in ``NUMBA_CACHE_DIR``
+where that is set, else in the user's cache; where that cannot be written (a read-only image, a cluster
+node), a private folder in the temporary directory serves.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import tempfile
+import threading
+import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import llvmlite.binding
 import numba
 from numba.core import config
+
+from . import announce
+from .files import user_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,13 +35,34 @@ F = TypeVar("F", bound=Callable[..., Any])
 SUMS = {"contract", "reassoc", "nsz", "arcp"}
 EXACT = {"contract"}
 
+_setting = threading.Lock()
+_MONTH = 30 * 24 * 3600.0
+
+
+@cache
+def source_digest() -> str:
+    """A hash of the whole source of this package and of numba's version: what compiled code depends on."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"\0{path.relative_to(root).as_posix()}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
 
 def _private_cache() -> Path | None:
     """A cache folder under the temporary directory that only this user can write."""
     user = os.getuid() if hasattr(os, "getuid") else "user"
     try:
-        folder = Path(tempfile.gettempdir()) / f"heatfield-cache-{user}"
-        folder.mkdir(mode=0o700, exist_ok=True)
+        return _own_folder(Path(tempfile.gettempdir()) / f"heatfield-cache-{user}")
+    except OSError:
+        return None
+
+
+def _own_folder(folder: Path) -> Path | None:
+    """The folder, made if need be, if only this user can write it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.stat(follow_symlinks=False)
     except OSError:
         return None
@@ -40,18 +72,61 @@ def _private_cache() -> Path | None:
     return folder if os.access(folder, os.W_OK) else None
 
 
+@cache
+def _folders() -> tuple[Path, ...]:
+    """Where compiled code may be kept, best first."""
+    name = f"compiled-{source_digest()}"
+    if config.CACHE_DIR:
+        return (Path(config.CACHE_DIR) / name,)
+    places = [p for p in (_own_folder(user_cache() / "machine-code"), _private_cache()) if p is not None]
+    for place in places[:1]:
+        _forget_old(place, name)
+    return tuple(place / name for place in places)
+
+
+def _forget_old(place: Path, name: str) -> None:
+    """Remove the code of sources that were not used for a month."""
+    try:
+        (place / name).mkdir(mode=0o700, exist_ok=True)
+        os.utime(place / name)
+        for folder in place.glob("compiled-" + 16 * "[0-9a-f]"):
+            if time.time() - folder.stat().st_mtime > _MONTH:
+                shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        return
+
+
+def _set_compiler_options() -> None:
+    """Options of LLVM that hold for the whole process, before its first compilation.
+
+    A remainder loop that is vectorised again when a function is linked into its caller changes the order
+    of single-precision sums, so that a process that compiles and one that loads from the cache differ in the
+    last bits (seen with AVX-512). Older LLVM takes an option that is given twice for an error, so the mark
+    that it was given lies in the module of LLVM, which stays when this package is imported anew.
+    """
+    with _setting:
+        if not hasattr(llvmlite.binding, "_heatfield_options_set"):
+            llvmlite.binding._heatfield_options_set = True
+            llvmlite.binding.set_option("heatfield", "-enable-epilogue-vectorization=false")
+
+
 def compiled(fastmath: set[str] | None = None) -> Callable[[F], F]:
     """Compile for this machine's own instructions, without the GIL, cached on disk."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath or False}
 
     def decorate(function: F) -> F:
-        try:
-            return numba.njit(cache=True, **options)(function)
-        except RuntimeError:  # numba found no place for its cache
-            folder = _private_cache()
-            if folder is None:
-                return numba.njit(**options)(function)
-            config.CACHE_DIR = str(folder)
-            return numba.njit(cache=True, **options)(function)
+        _set_compiler_options()
+        announce.listen()
+        for folder in _folders():
+            try:
+                with _setting:  # read by numba while it decorates; other functions of the user keep theirs
+                    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+                    try:
+                        return numba.njit(cache=True, **options)(function)
+                    finally:
+                        config.CACHE_DIR = before
+            except (RuntimeError, OSError):  # numba cannot write there
+                continue
+        return numba.njit(**options)(function)
 
     return decorate

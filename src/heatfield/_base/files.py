@@ -5,10 +5,41 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+
+def user_cache() -> Path:
+    """The folder in which this library keeps what it can make again; it need not exist."""
+    try:
+        if os.environ.get("XDG_CACHE_HOME"):
+            folder = Path(os.environ["XDG_CACHE_HOME"])
+        elif sys.platform == "win32":
+            folder = Path(os.environ.get("LOCALAPPDATA", tempfile.gettempdir()))
+        elif sys.platform == "darwin":
+            folder = Path("~/Library/Caches").expanduser()
+        else:
+            folder = Path("~/.cache").expanduser()
+    except RuntimeError:  # a user without a home
+        folder = Path(tempfile.gettempdir())
+    return folder / "heatfield"
+
+
+# What is being written now, under names that only the end of the writing gives up.
+_unfinished: set[Path] = set()
+
+
+def remove_unfinished() -> None:
+    """Remove what is being written; for a process that ends without ending its work."""
+    for part in list(_unfinished):
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -35,6 +66,7 @@ def open_atomically(target: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = Path(target)
     part = _beside(path, "part")
+    _unfinished.add(part)
     try:
         with open(part, "wb") as file:
             yield file
@@ -45,6 +77,8 @@ def open_atomically(target: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(part)):
             raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
+    finally:
+        _unfinished.discard(part)
 
 
 def write_atomically(target: str | os.PathLike[str], data: bytes) -> None:
@@ -57,20 +91,31 @@ def write_folder_atomically(target: str | os.PathLike[str], files: Mapping[str, 
     """Write a folder of these files; a folder of that name is replaced, or stays where this fails."""
     path = Path(target)
     part, old = _beside(path, "part"), _beside(path, "old")
+    _unfinished.add(part)
     try:
         part.mkdir()
         for name, data in files.items():
             with open(part / name, "wb") as file:
                 file.write(data)
                 _to_disk(file)
-        if path.exists():
+        if os.path.lexists(path):
             path.rename(old)  # a folder that is not empty cannot be replaced in one step
         part.rename(path)
+    except OSError as error:
+        if error.errno is not None and (
+            error.filename is None or Path(error.filename).parent in (part, path.parent)
+        ):
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+        raise
     finally:
-        if old.exists() and not path.exists():  # the new folder was not written: the old one stays
+        # The new folder was not written: the old one stays.
+        if os.path.lexists(old) and not os.path.lexists(path):
             old.rename(path)
         shutil.rmtree(part, ignore_errors=True)
+        if old.is_symlink():
+            old.unlink()  # a link is replaced by the folder; what it points to stays
         shutil.rmtree(old, ignore_errors=True)
+        _unfinished.discard(part)
 
 
 def _beside(path: Path, ending: str) -> Path:

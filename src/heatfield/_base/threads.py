@@ -37,7 +37,7 @@ def pieces(count: int, size: int) -> list[tuple[int, int]]:
     return [(start, min(count, start + size)) for start in range(0, count, size)]
 
 
-def even_pieces(sizes: Iterable[int]) -> list[tuple[int, int]]:
+def even_pieces(sizes: Iterable[int], load_each: float = _EVEN_LOAD) -> list[tuple[int, int]]:
     """Runs of clouds of about equal work, which grows with the square of a cloud's points.
 
     Examples
@@ -48,7 +48,7 @@ def even_pieces(sizes: Iterable[int]) -> list[tuple[int, int]]:
     ranges, start, load, count = [], 0, 0.0, 0
     for count, m in enumerate(sizes, 1):
         load += float(m) ** 2
-        if load >= _EVEN_LOAD:
+        if load >= load_each:
             ranges.append((start, count))
             start, load = count, 0.0
     if start < count:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,7 @@ def cross_validate(
     n_splits: int = 5,
     random_state: int | None = None,
     prepare: Callable[[HFSClassifier, int, int], object] = lambda model, number, count: None,  # noqa: ARG005
+    skip: Container[int] = (),
 ) -> Iterator[Fold]:
     """Fit clones of a classifier on features that were computed before, fold by fold.
 
@@ -55,6 +56,8 @@ def cross_validate(
         Of the shuffle before the split.
     prepare : callable
         Called with the unfitted model of a fold, its number and the number of folds.
+    skip : container of int
+        Folds that are left out, since their result is known from before.
 
     Yields
     ------
@@ -74,6 +77,8 @@ def cross_validate(
     for train, _ in splits:
         clone(model)._check_settings(y[train], n_dims)
     for number, (train, test) in enumerate(splits):
+        if number in skip:
+            continue
         fitted = clone(model)
         prepare(fitted, number, count)
         fitted.fit_features(_rows(features, train), y[train], n_dims=n_dims)

@@ -95,8 +95,9 @@ class CloudClassifier(ClassifierMixin, CloudEstimator):
     def predict_proba(self, clouds: Sequence[ArrayLike]) -> Array:
         """The probability of each class for each cloud.
 
-        Support vectors have no probabilities of their own: theirs are the softmax of the
-        one-against-rest decision values, ordered like the predictions but not calibrated.
+        They are ordered like the predictions, but not calibrated. Linear discriminants ("lda") assume normal
+        features of one covariance and are too sure of themselves, above all with few clouds; support vectors
+        have no probabilities of their own: theirs are the softmax of the one-against-rest decision values.
 
         Parameters
         ----------

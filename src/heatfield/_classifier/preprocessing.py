@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -89,16 +93,41 @@ class AnnealedMLP(MLPClassifier):
     """scikit-learn's network, trained to the end twice: at its learning rate, then at a tenth of it.
 
     The second pass lets the weights converge where the first, with its larger steps,
-    oscillates around the minimum.
+    oscillates around the minimum. Ctrl-C ends the training with a KeyboardInterrupt.
     """
 
     def fit(self, X: Array, y: Any) -> AnnealedMLP:
         """Train, then train again at a tenth of the learning rate."""
         asked = {name: getattr(self, name) for name in ("learning_rate_init", "warm_start")}
         try:
-            super().fit(X, y)
-            self.set_params(learning_rate_init=asked["learning_rate_init"] / 10.0, warm_start=True)
-            super().fit(X, y)
+            with _interruptible():
+                super().fit(X, y)
+                self.set_params(learning_rate_init=asked["learning_rate_init"] / 10.0, warm_start=True)
+                super().fit(X, y)
         finally:
             self.set_params(**asked)
         return self
+
+
+# How scikit-learn's warning of an interruption begins.
+_INTERRUPTED = "Training interrupted by user"
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C through: scikit-learn's network catches it, warns, and returns half trained.
+
+    The warning is turned into an error, and that into the KeyboardInterrupt that it was. Filters of warnings
+    belong to the whole process, so other threads, which Ctrl-C never reaches, leave them alone.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=_INTERRUPTED, category=UserWarning)
+        try:
+            yield
+        except UserWarning as word:
+            if not str(word).startswith(_INTERRUPTED):
+                raise
+            raise KeyboardInterrupt from None

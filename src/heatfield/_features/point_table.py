@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arrays import read_arrays
 from .._base.check import Array, thread_count
 from .._base.files import open_atomically
 from .layout import SCHEMA
@@ -114,11 +114,10 @@ def point_table(
     if cache is not None:
         Path(cache).mkdir(parents=True, exist_ok=True)
         place = Path(cache) / f"points-{_key(clouds, recipe, unit)}.npz"
-        found = _load(place, recipe)
+        found = _load(place, recipe, clouds)
         if found is not None:
             return found
-    sizes = np.array([max(1, len(cloud)) for cloud in clouds])
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    starts = _starts(clouds)
     width = len(recipe.point_names)
     rows = np.empty((starts[-1], width), np.float32)
     whole = np.empty((len(clouds), len(recipe.whole_names)))
@@ -152,6 +151,12 @@ def point_table(
     if place is not None:
         _store(place, made)
     return made
+
+
+def _starts(clouds: Sequence[Array]) -> NDArray[np.int64]:
+    """Where each cloud begins; one without points has a row all the same."""
+    sizes = [max(1, len(cloud)) for cloud in clouds]
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def unit_ball(points: Array) -> Array:
@@ -190,10 +195,33 @@ def _store(place: Path, table: PointTable) -> None:
         np.savez(file, **{name: getattr(table, name) for name in _ARRAYS})
 
 
-def _load(place: Path, recipe: PointSettings) -> PointTable | None:
+def _load(place: Path, recipe: PointSettings, clouds: Sequence[Array]) -> PointTable | None:
     """A stored table; None where there is none, or where it cannot be read: then it is computed again."""
     try:
-        with open(place, "rb") as file, np.load(file, allow_pickle=False) as data:
-            return PointTable(**{name: data[name] for name in _ARRAYS}, recipe=recipe)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        data = read_arrays(place, _ARRAYS)
+    except (OSError, ValueError):
         return None
+    table = PointTable(**data, recipe=recipe)
+    return table if _fits(table, clouds) else None
+
+
+def _fits(table: PointTable, clouds: Sequence[Array]) -> bool:
+    """Whether a stored table is one of these clouds: shapes, types, and finite units."""
+    width, starts = len(table.recipe.point_names), _starts(clouds)
+    wanted = {
+        "rows": ((starts[-1], width), np.float32),
+        "starts": (starts.shape, np.int64),
+        "whole": ((len(clouds), len(table.recipe.whole_names)), np.float64),
+        "coordinates": ((starts[-1], table.recipe.n_dims), np.float32),
+        "shift": ((width,), np.float64),
+        "unit": ((width,), np.float64),
+    }
+    found = {
+        name: (array.shape, array.dtype) for name, array in ((name, getattr(table, name)) for name in _ARRAYS)
+    }
+    return (
+        found == wanted
+        and np.array_equal(table.starts, starts)
+        and bool(np.isfinite(table.shift).all() and (table.unit > 0).all() and np.isfinite(table.unit).all())
+        and bool(np.isfinite(table.coordinates).all())
+    )

@@ -7,18 +7,17 @@ written, or a measurement looks wrong, defaults from a common machine are used.
 from __future__ import annotations
 
 import json
-import os
-import sys
-import tempfile
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
+from .._base.arrays import open_regular
 from .._base.check import Array
-from .._base.files import write_atomically
+from .._base.files import user_cache, write_atomically
 
 SCHEMA = 4
+_MOST = 1 << 16  # bytes of the file that are read
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,7 @@ class Costs:
 
 def cache_file() -> Path:
     """Where this user's measurement is kept."""
-    if os.environ.get("XDG_CACHE_HOME"):
-        folder = Path(os.environ["XDG_CACHE_HOME"])
-    elif sys.platform == "win32":
-        folder = Path(os.environ.get("LOCALAPPDATA", tempfile.gettempdir()))
-    elif sys.platform == "darwin":
-        folder = Path("~/Library/Caches").expanduser()
-    else:
-        folder = Path("~/.cache").expanduser()
-    return folder / "heatfield" / "costs.json"
+    return user_cache() / "costs.json"
 
 
 _known: Costs | None = None
@@ -74,11 +65,12 @@ def costs(measure: bool = True) -> Costs:
 
 def _read(path: Path) -> Costs | None:
     try:
-        stored = json.loads(path.read_text())
+        with open_regular(path) as file:
+            stored = json.loads(file.read(_MOST))
         if stored.pop("schema") != SCHEMA:
             return None
         read = Costs(**{field.name: float(stored[field.name]) for field in fields(Costs)})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
     return read if all(0.0 < value < 1.0 for value in astuple(read)) else None
 

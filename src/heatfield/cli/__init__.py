@@ -47,13 +47,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.verb is None:
         parser.print_help()
         return 0
+    from .._base import announce
+    from ._stop import prompt_stop
+
+    before = announce.wanted
+    announce.wanted = False if getattr(options, "quiet", False) else before
     try:
-        return int(importlib.import_module(VERBS[options.verb][0], __name__).run(options))
+        with prompt_stop():
+            return int(importlib.import_module(VERBS[options.verb][0], __name__).run(options))
     except KeyboardInterrupt:
         print("heatfield: stopped", file=sys.stderr)
         return 130
     except (ValueError, OSError, ImportError) as error:
-        from ._reading import in_command_words
+        from ._words import in_command_words
 
         print(f"heatfield {options.verb}: {in_command_words(str(error))}", file=sys.stderr)
         return 2
+    finally:
+        announce.wanted = before

@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..io import SUFFIXES
+from ._ours import is_kept
 
 
 def collect(paths: Iterable[str]) -> tuple[list[str], int]:
     """The files, sorted and each once, and how many files of other kinds were passed over.
 
     A file is taken as it is. A folder is searched to the bottom (links to folders are not followed)
-    for names that end in a known suffix; hidden ones are left alone. A pattern that the shell did
-    not expand (``"scans/**/*.laz"``) is expanded here.
+    for names that end in a known suffix; hidden ones, and what a stopped command keeps, are left alone.
+    A pattern that the shell did not expand (``"scans/**/*.laz"``) is expanded here.
     """
     found: set[str] = set()
     skipped = 0
@@ -49,7 +50,7 @@ def _walk(folder: str) -> tuple[set[str], int]:
             suffixes = [s.lower() for s in Path(name).suffixes]
             if suffixes[-1:] == [".gz"]:
                 suffixes.pop()
-            if name.startswith("."):
+            if name.startswith(".") or is_kept(os.path.join(place, name)):
                 continue
             if suffixes and suffixes[-1] in SUFFIXES:
                 found.add(os.path.normpath(os.path.join(place, name)))

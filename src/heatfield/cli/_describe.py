@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._ours import is_errors, is_metadata, may_replace
 from ._parts import clear_parts
 from ._reading import add_reading, most_common, other_dimension, reading_options
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._shards import Result, Settings
 
 _VARIANTS = ("simple", "desc", "joint")
-_SHARD = re.compile(r"\d{6}-[0-9a-f]{24}\.npz|\..*\.part")
+_MARK = ".heatfield-points"
 _POINT_SUFFIXES = ("ply", "las", "laz", "parquet", "csv", "npz", "pcd")
 
 
@@ -75,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
     from .._features.descriptor import HFSDescriptor
     from ._collect import collect
     from ._features import TABLES, is_features, write_errors
+    from ._lock import alone
     from ._shards import load_shard
     from ._work import plan, run_all
 
@@ -91,6 +92,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(
             f"cannot write {str(out)!r}: it exists and is not a table of features; give another name"
         )
+    _check_beside(out, options.per_point)
     check_range(options.c_min, options.c_max)
     check_count(options.shard, "--shard", 1)
     workers = thread_count(options.jobs)
@@ -101,16 +103,19 @@ def run(options: argparse.Namespace) -> int:
     files = _not_ours(files, out, parts)
     shards = plan(files, settings, parts, options.shard, options.per_point, out)
     started = time.perf_counter()
-    reading, describing, fresh = run_all(shards, workers, options.quiet)
-    results = [load_shard(shard.path) for shard in shards]
-    missing = [shard.files[0] for shard, result in zip(shards, results, strict=True) if result is None]
-    if missing:
-        raise ValueError(
-            f"files changed while they were described, {missing[0]!r} among others; run the command again"
-        )
-    errors, empty = _write(out, files, [r for r in results if r is not None], settings)
-    path = write_errors(out, errors)
-    clear_parts(parts, _SHARD)
+    with alone(parts, out):
+        if options.per_point:
+            _own_folder(out)
+        reading, describing, fresh = run_all(shards, workers, options.quiet)
+        results = [load_shard(shard.path, len(shard.files)) for shard in shards]
+        missing = [shard.files[0] for shard, result in zip(shards, results, strict=True) if result is None]
+        if missing:
+            raise ValueError(
+                f"files changed while they were described, {missing[0]!r} among others; run the command again"
+            )
+        errors, empty = _write(out, files, [r for r in results if r is not None], settings)
+        path = write_errors(out, errors)
+        clear_parts(parts)
     seconds = time.perf_counter() - started
     if not options.quiet:
         work = reading + describing
@@ -131,10 +136,33 @@ def run(options: argparse.Namespace) -> int:
     return 1 if errors else 0
 
 
+def _check_beside(out: Path, per_point: str | None) -> None:
+    """A ValueError where the command would have to replace a file of someone else."""
+    may_replace(out.with_suffix(".errors.csv"), is_errors, "a list of failed files")
+    if out.suffix == ".csv":
+        may_replace(out.with_suffix(".meta.json"), is_metadata, "the description of a table of features")
+    folder = _point_folder(out)
+    if per_point and folder.is_dir() and not (folder / _MARK).is_file() and any(folder.iterdir()):
+        raise ValueError(
+            f"cannot write to {str(folder)!r}: the folder exists and is not one of per-point files; "
+            "give another name to --out"
+        )
+
+
+def _point_folder(out: Path) -> Path:
+    return out.with_name(out.stem + "_points")
+
+
+def _own_folder(out: Path) -> None:
+    """Mark the folder of per-point files as ours, so that the next run may replace them."""
+    _point_folder(out).mkdir(exist_ok=True)
+    (_point_folder(out) / _MARK).touch()
+
+
 def _not_ours(files: list[str], out: Path, parts: Path) -> list[str]:
     """The files without those that an earlier run of the command wrote beside them."""
     own = {os.path.realpath(path) for path in (out, out.with_suffix(".errors.csv"))}
-    folders = {os.path.realpath(path) for path in (parts, out.with_name(out.stem + "_points"))}
+    folders = {os.path.realpath(path) for path in (parts, _point_folder(out))}
     kept = []
     for file in files:
         real = os.path.realpath(file)
@@ -179,12 +207,13 @@ def _write(
     counts = np.concatenate([result.counts for result in results])
     rows = [row for result in results for row in result.features]
     problems = [problem for result in results for problem in result.problems]
-    dims = settings.reading["dims"] or most_common([int(n) for n in counts[:, 2] if n >= 0])
+    asked = settings.reading["dims"]
+    dims = asked or most_common([int(n) for n in counts[:, 2] if n >= 0])
     errors, good = [], []
     for i, file in enumerate(files):
         place, problem = problems[i]
         if not problem and counts[i, 2] != dims:
-            place, problem = "", other_dimension(int(counts[i, 2]), dims)
+            place, problem = "", other_dimension(int(counts[i, 2]), dims, fixed=bool(asked))
         if problem:
             errors.append((file, place, problem))
         else:

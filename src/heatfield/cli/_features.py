@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from .._base.files import write_atomically
 from .._base.optional import need
+from ._ours import ERRORS, is_errors, remove_ours
+from ._reading import printable
 
 TABLES = (".parquet", ".csv", ".npz")
 
@@ -87,9 +89,8 @@ def _parquet(
     text: str,
 ) -> bytes:
     pa, pq = need("pyarrow", "Parquet tables"), need("pyarrow.parquet", "Parquet tables")
-    printable = [f.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for f in files]
     columns = {
-        "file": pa.array(printable, pa.string()),
+        "file": pa.array([printable(file) for file in files], pa.string()),
         "points_in_file": pa.array(counts[:, 0]),
         "points": pa.array(counts[:, 1]),
     }
@@ -104,11 +105,11 @@ def write_errors(target: Path, rows: Sequence[tuple[str, str, str]]) -> Path:
     """``features.errors.csv`` beside the table: file, place, problem. Removed where nothing failed."""
     path = target.with_suffix(".errors.csv")
     if not rows:
-        path.unlink(missing_ok=True)
+        remove_ours(path, is_errors)
         return path
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["file", "place", "problem"])
+    writer.writerow(ERRORS.decode().split(","))
     writer.writerows([[safe_cell(cell) for cell in row] for row in rows])
     write_atomically(path, out.getvalue().encode("utf-8", "surrogateescape"))
     return path

@@ -30,7 +30,8 @@ def run(options: argparse.Namespace) -> int:
     import sys
 
     from ..io import ReadError, read_cloud
-    from ._reading import in_command_words, printable
+    from ._reading import printable
+    from ._words import in_command_words
 
     failed = False
     reading = reading_options(options)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ._ours import is_page, may_replace
+
 
 def check_page(out: Path, source: str) -> Path:
     """The page's path, if it can be written and is not the source itself."""
@@ -15,4 +17,5 @@ def check_page(out: Path, source: str) -> Path:
         )
     if out.exists() and Path(source).exists() and out.samefile(source):
         raise ValueError(f"--out {str(out)!r} is the source itself")
+    may_replace(out, is_page, "a page of this library")
     return out

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from pathlib import Path
 
+from ._ours import KEPT
 
-def clear_parts(parts: Path, ours: re.Pattern[str]) -> None:
+
+def clear_parts(parts: Path) -> None:
     """Remove the files whose names are ours, and the folder if nothing else is in it."""
     for file in parts.glob("*"):
-        if ours.fullmatch(file.name):
-            file.unlink()
+        if KEPT.fullmatch(file.name):
+            file.unlink(missing_ok=True)
     with suppress(OSError):
         parts.rmdir()

@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     from ..io import read_cloud
     from ._collect import collect
     from ._features import safe_cell, write_errors
+    from ._ours import is_errors, may_replace
     from ._reading import read_clouds
 
     out: Path = options.out
@@ -49,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(
             f"cannot write {str(out)!r}: it exists and is not a table of predictions; give another name"
         )
+    may_replace(out.with_suffix(".errors.csv"), is_errors, "a list of failed files")
     model = HFSClassifier.load(options.model, device=options.device).set_params(n_jobs=options.jobs)
     reading = model.notes_.get("reading", {})  # points are read as they were for the training
     known_options = {*inspect.signature(read_cloud).parameters} - {"path"}

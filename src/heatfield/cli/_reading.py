@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -64,37 +63,15 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-# What a message of the library calls an option, and what the command line calls it.
-_WORDS = (
-    ("pass invalid='drop' to leave them out", "--drop-invalid leaves them out"),
-    ("pass atoms='all' for every atom", "--atoms all takes every atom"),
-    ("pass max_bytes= if it can be trusted", "--max-bytes N allows more, if it can be trusted"),
-    ("read them with heatfield.io.read_clouds", "the command line reads files of one cloud each"),
-)
-
-
 def file_problem(error: Exception) -> tuple[str, str]:
     """Where in a file and what, from whatever reading it has thrown, in the words of the command line."""
     from ..io import ReadError
+    from ._words import in_command_words
 
     place, text = (error.place, error.problem) if isinstance(error, ReadError) else ("", str(error))
     if not isinstance(error, (OSError, ValueError)):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return place, in_command_words(" ".join(text.split())) or type(error).__name__
-
-
-def in_command_words(text: str) -> str:
-    """A message of the library with the options named as on the command line."""
-    for library, command in _WORDS:
-        text = text.replace(library, command)
-    # Arguments of the library that a message begins with; "for variant='desc'" stays what the user chose.
-    return re.sub(r"^(c_min and c_max|n_scales|n_jobs|tol|blocks|transition|method)\b", _option, text)
-
-
-def _option(found: re.Match[str]) -> str:
-    return {"c_min and c_max": "--c-min and --c-max", "n_scales": "--scales", "n_jobs": "--jobs"}.get(
-        found[1], f"--{found[1]}"
-    )
 
 
 def printable(name: str) -> str:
@@ -103,7 +80,12 @@ def printable(name: str) -> str:
 
 
 def read_clouds(
-    files: list[str], reading: dict[str, Any], *, n_dims: int | None = None, quiet: bool = False
+    files: list[str],
+    reading: dict[str, Any],
+    *,
+    n_dims: int | None = None,
+    quiet: bool = False,
+    keep: bool = False,
 ) -> tuple[dict[int, Array], list[tuple[str, str, str]]]:
     """Clouds by the position of their file, and file, place and problem of those that cannot be used.
 
@@ -117,7 +99,7 @@ def read_clouds(
 
     clouds: dict[int, Array] = {}
     errors: list[tuple[str, str, str]] = []
-    for i, file in enumerate(progress_bar(files, unit="files", quiet=quiet)):
+    for i, file in enumerate(progress_bar(files, unit="files", quiet=quiet, keep=keep)):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", HeatFieldWarning)
@@ -130,9 +112,10 @@ def read_clouds(
         except Exception as error:  # whatever a file does, it costs that file only
             errors.append((file, *file_problem(error)))
     found = [cloud.shape[1] for cloud in clouds.values()]
-    expected = n_dims or reading.get("dims") or most_common(found)
+    asked = n_dims or reading.get("dims")
+    expected = asked or most_common(found)
     for i in [i for i, cloud in clouds.items() if cloud.shape[1] != expected]:
-        errors.append((files[i], "", other_dimension(clouds.pop(i).shape[1], expected, bool(n_dims))))
+        errors.append((files[i], "", other_dimension(clouds.pop(i).shape[1], expected, bool(asked))))
     order = {file: i for i, file in enumerate(files)}
     return clouds, sorted(errors, key=lambda row: order[row[0]])
 
@@ -143,7 +126,7 @@ def most_common(dims: Sequence[int]) -> int:
 
 
 def other_dimension(found: int, expected: int, fixed: bool = False) -> str:
-    """What is said of a file that does not fit the others; ``fixed``: the model says what is expected."""
+    """What is said of a file that does not fit the others; ``fixed``: a model or --dims sets the number."""
     if fixed:
         return f"its points have {found} coordinates, {expected} are expected"
     return (

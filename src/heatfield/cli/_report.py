@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._reading import add_reading, reading_options
+from ._reading import add_reading, most_common, other_dimension, reading_options
 
 if TYPE_CHECKING:
     from .._base.check import Array
@@ -50,7 +49,9 @@ def run(options: argparse.Namespace) -> int:
     from .._base.progress import progress_bar
     from ..plot._style import pyplot
     from ..report import report_page
+    from ._lock import alone
     from ._pages import check_page
+    from ._parts import clear_parts
 
     out = check_page(options.out, options.folder)
     if not Path(options.folder).is_dir():
@@ -58,30 +59,31 @@ def run(options: argparse.Namespace) -> int:
     for name in ("folds", "scales", "budget"):
         check_count(getattr(options, name), f"--{name}", 2)
     thread_count(options.jobs)
-    import matplotlib
-
-    matplotlib.use("Agg")  # files only, also where there is no screen
-    pyplot()
+    # Files only, also where there is no screen; where there is no matplotlib, this says how to install it.
+    pyplot().switch_backend("Agg")
     started = time.perf_counter()
-    collection = _describe(options, out)
-    if not options.quiet:
-        print(f"{len(collection.files):,} clouds described; cross-validation and pictures ...", flush=True)
-    with progress_bar(total=options.folds, unit="folds", quiet=options.quiet, keep=True) as bar:
+    with alone(_parts(out), out):
+        collection = _describe(options, out)
+        if not options.quiet:
+            print(
+                f"{len(collection.files):,} clouds described; cross-validation and pictures ...", flush=True
+            )
+        with progress_bar(total=options.folds, unit="folds", quiet=options.quiet, keep=True) as bar:
 
-        def tick(_done: int, folds: int) -> None:
-            bar.total = folds  # fewer where a class has fewer clouds
-            bar.update()
+            def tick(_done: int, folds: int) -> None:
+                bar.total = folds  # fewer where a class has fewer clouds
+                bar.update()
 
-        page = report_page(
-            collection,
-            folds=options.folds,
-            head=options.head,
-            embedding=options.embedding,
-            seed=options.seed,
-            tick=tick,
-        )
-    write_atomically(out, page.encode())
-    shutil.rmtree(_parts(out), ignore_errors=True)
+            page = report_page(
+                collection,
+                folds=options.folds,
+                head=options.head,
+                embedding=options.embedding,
+                seed=options.seed,
+                tick=tick,
+            )
+        write_atomically(out, page.encode())
+        clear_parts(_parts(out))
     if not options.quiet:
         seconds = time.perf_counter() - started
         print(f"{out}: {len(page) / 1e6:.1f} MB after {seconds:.1f} s; open it in a browser")
@@ -117,7 +119,7 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     reading = reading_options(options)
     shards = plan(files, Settings(descriptor, reading), _parts(out), 32, None, out)
     run_all(shards, thread_count(options.jobs), options.quiet)
-    results = [result for shard in shards if (result := load_shard(shard.path)) is not None]
+    results = [result for shard in shards if (result := load_shard(shard.path, len(shard.files))) is not None]
     counts = np.concatenate([result.counts for result in results])
     if len(counts) != len(files):
         raise ValueError("files changed while they were described; run the command again")
@@ -126,12 +128,12 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     read = counts[counts[:, 2] >= 0, 2]
     if len(read) == 0:
         raise ValueError(f"none of the {len(files)} files can be read; {files[0]!r}: {problems[0][1]}")
-    dims = int(np.bincount(read).argmax())
+    dims = reading["dims"] or most_common(read.tolist())
     broken, good = [], []
     for i, file in enumerate(files):
         place, problem = problems[i]
         if not problem and counts[i, 2] != dims:
-            problem = f"its points have {counts[i, 2]} coordinates where most have {dims}"
+            problem = other_dimension(int(counts[i, 2]), dims, fixed=bool(reading["dims"]))
         elif not problem and np.isnan(features[i]).all():
             problem = "it has fewer than two distinct points"
         if problem:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from ._ours import is_picture, is_scores, may_replace, remove_ours
 
 
 def scores(labels: np.ndarray, predicted: np.ndarray, folds: np.ndarray) -> dict[str, Any]:
@@ -42,15 +45,26 @@ def printed(found: dict[str, Any]) -> str:
     return f"{found['folds']} folds: " + ", ".join(lines) + (f"\nhardest classes: {hardest}" if worst else "")
 
 
+def check_scores(out: Path) -> None:
+    """A ValueError where the scores would have to replace a file of someone else."""
+    path, picture = _beside(out)
+    may_replace(path, is_scores, "the report of a training")
+    may_replace(picture, is_picture, "a picture of this library")
+
+
+def _beside(out: Path) -> tuple[Path, Path]:
+    return out.with_name(out.name + ".report.json"), out.with_name(out.name + ".confusion.png")
+
+
 def write_scores(out: Path, report: dict[str, Any], quiet: bool) -> None:
     """MODEL.report.json, and a picture where matplotlib is at hand; none stays of an older training."""
     from .._base.files import write_atomically
 
     found = report.get("cross_validation")
-    path, picture = (out.with_name(out.name + end) for end in (".report.json", ".confusion.png"))
-    picture.unlink(missing_ok=True)
+    path, picture = _beside(out)
+    remove_ours(picture, is_picture)
     if "cross_validation" not in report:
-        path.unlink(missing_ok=True)
+        remove_ours(path, is_scores)
         return
     write_atomically(path, (json.dumps(report, indent=1) + "\n").encode())
     if found is None:
@@ -65,6 +79,8 @@ def write_scores(out: Path, report: dict[str, Any], quiet: bool) -> None:
     from ..plot import confusion_matrix
 
     axes = confusion_matrix(found["confusion"], found["classes"])
-    axes.figure.savefig(picture, dpi=120)
+    buffer = io.BytesIO()
+    axes.figure.savefig(buffer, dpi=120, format="png", metadata={"Software": "heatfield"})
+    write_atomically(picture, buffer.getvalue())
     if not quiet:
         print(f"confusion matrix -> {picture}")

@@ -12,10 +12,13 @@ import io
 import json
 import multiprocessing
 import os
+import signal
 import threading
 import time
 import warnings
 from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.synchronize import Semaphore
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
+from .._base import announce
+from .._base.arrays import read_arrays
 from .._base.check import HeatFieldWarning, as_points
-from .._base.files import write_atomically
+from .._base.files import remove_unfinished, write_atomically
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import SCHEMA
 from ..io import Cloud, read_cloud
@@ -115,7 +120,7 @@ def run_shard(shard: Shard) -> tuple[float, float]:
                     channels=shard.settings.point_channels, dtype=shard.settings.point_dtype,
                 )  # fmt: skip
             except (ValueError, OSError) as error:
-                result.problems[i] = ("per-point file", str(error))
+                result.problems[i] = ("per-point file", file_problem(error)[1])
     Path(shard.folder).mkdir(parents=True, exist_ok=True)
     write_atomically(path, _pack(result))
     return reading, time.perf_counter() - started - reading
@@ -137,27 +142,38 @@ def _describe_rows(
             _describe_rows(descriptor, [i], clouds, result)
 
 
-def leave_with_parent() -> None:
-    """In a worker: end at once when the command that started it is killed, rather than wait for ever."""
+def leave_with_parent(stop: Connection, speaks: Semaphore | None = None) -> None:
+    """In a worker: end at once when the command that started it is killed or closes its end of ``stop``.
+
+    Ctrl-C on a terminal reaches the workers as well; that is for the command to hear. The worker that gets
+    ``speaks`` says when it compiles.
+    """
+    announce.wanted = speaks is not None and speaks.acquire(block=False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is None:
         return
 
     def watch() -> None:
-        parent.join()
+        wait([stop, parent.sentinel])
+        remove_unfinished()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
-def load_shard(path: Path) -> Result | None:
-    """A stored result; None where there is none, or where the disk gave out while it was written."""
+def load_shard(path: Path, files: int | None = None) -> Result | None:
+    """A stored result of so many files; None where there is none, or where it is damaged."""
     try:
-        with np.load(path, allow_pickle=False) as data:
-            splits = np.cumsum(data["widths"])[:-1]
-            problems = [(str(a), str(b)) for a, b in data["problems"]]
-            return Result(data["counts"], np.split(data["values"], splits), problems)
-    except (OSError, ValueError, KeyError, EOFError):
+        data = read_arrays(path, ("counts", "widths", "values", "problems"))
+        counts, widths = data["counts"].astype(np.int64), data["widths"].astype(np.int64)
+        k = len(counts) if files is None else files
+        whole = counts.shape == (k, 3) and data["problems"].shape == (k, 2) and data["values"].ndim == 1
+        if not whole or widths.shape != (k,) or (widths < 0).any() or widths.sum() != len(data["values"]):
+            return None
+        problems = [(str(a), str(b)) for a, b in data["problems"]]
+        return Result(counts, np.split(data["values"].astype(float), np.cumsum(widths)[:-1]), problems)
+    except (OSError, ValueError):
         return None
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import re
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._base.progress import trainings_to_come
+from ._ours import is_kept
 from ._parts import clear_parts
 from ._reading import read_clouds, reading_options
 from ._train_options import LEARNED, add_arguments, classifier_settings
@@ -22,17 +23,26 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-# What a training keeps until it is done: features, and a checkpoint of every fold and of the final model.
-_KEPT = re.compile(r"points-[0-9a-f]{32}\.npz|[0-9a-f]{16}\.(all|fold\d+)|\..*\.part")
 # Settings that change no score: a training goes on where they are others.
 _HOW = ("device", "n_jobs", "progress")
 
 
 def run(options: argparse.Namespace) -> int:
     """0: trained on all files. 1: some could not be read, see MODEL.errors.csv. 2: not trained."""
+    from .._classifier.saving.folder import check_place
+    from ._lock import alone
+    from ._ours import is_errors, may_replace
+    from ._scores import check_scores
+
     parts = options.out.with_name(f"{options.out.name}.parts") if options.out.name else options.out
     try:
-        return _run(options, parts)
+        check_place(options.out)
+        check_scores(options.out)
+        may_replace(
+            options.out.with_name(options.out.name + ".errors.csv"), is_errors, "a list of failed files"
+        )
+        with alone(parts, options.out):
+            return _run(options, parts)
     except KeyboardInterrupt:
         if not parts.is_dir():
             raise
@@ -56,7 +66,7 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     # All that may be wrong with the options is said before the work.
     HFSClassifier(**settings)._check_settings(names, n_dims=3)
     reading = reading_options(options)
-    clouds, errors = read_clouds(files, reading, quiet=options.quiet)
+    clouds, errors = read_clouds(files, reading, quiet=options.quiet, keep=True)
     kept, labels = list(clouds.values()), np.array([names[i] for i in clouds])
     beside = write_errors(out.with_name(out.name + ".csv"), errors)
     if len(set(labels.tolist())) < 2:
@@ -72,7 +82,7 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     text = json.dumps([content, deciding, options.folds], sort_keys=True)
     start = parts / hashlib.sha256(text.encode()).hexdigest()[:16]
     model = HFSClassifier(**settings)
-    features, n_dims = _features(model, kept, parts), kept[0].shape[1]
+    features, n_dims = _features(model, kept, parts, options.quiet), kept[0].shape[1]
     if not options.quiet:
         print(f"{len(kept)} clouds of {len(set(labels.tolist()))} classes, variant {options.variant}")
     report: dict[str, Any] = {
@@ -84,11 +94,12 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     if options.folds:
         report["cross_validation"] = _cross_validate(model, features, labels, options, start, n_dims=n_dims)
     write_scores(out, report, options.quiet)
+    trainings_to_come.set(0)
     _prepare(model, start.with_suffix(".all"), "" if options.quiet else "training on all clouds")
     model.fit_features(features, labels, n_dims=n_dims)
     model.input_range_ = InputRange.of(kept)
     model.save(out, notes={"reading": reading})
-    clear_parts(parts, _KEPT)
+    clear_parts(parts)
     if not options.quiet:
         print(f"model -> {out}")
     if errors:
@@ -108,7 +119,9 @@ def _labelled(options: argparse.Namespace, parts: Path) -> tuple[list[str], list
     if options.folds != 0 and options.folds < 2:
         raise ValueError(f"--folds must be at least 2, or 0 for no cross-validation, got {options.folds}")
     found = zip(*labelled_files(options.folder, options.labels), strict=True)
-    pairs = [(str(f), name) for f, name in found if parts.resolve() not in f.resolve().parents]
+    pairs = [
+        (str(f), name) for f, name in found if parts.resolve() not in f.resolve().parents and not is_kept(f)
+    ]
     files, names = [f for f, _ in pairs], [name for _, name in pairs]
     if len(set(names)) < 2:
         raise ValueError(
@@ -118,13 +131,13 @@ def _labelled(options: argparse.Namespace, parts: Path) -> tuple[list[str], list
     return files, names
 
 
-def _features(model: Any, clouds: list[Array], parts: Path) -> Any:
+def _features(model: Any, clouds: list[Array], parts: Path, quiet: bool) -> Any:
     """Computed once for all folds and the final model."""
     if model.variant in LEARNED:
         return model.point_table(clouds, cache=parts)
-    from .._classifier.closed_form import descriptor_of
+    from ._kept import kept_features
 
-    return descriptor_of(model, clouds[0].shape[1]).transform(clouds)
+    return kept_features(model, clouds, parts, quiet)
 
 
 def _prepare(model: Any, checkpoint: Path, title: str, left: str = "") -> None:
@@ -144,6 +157,7 @@ def _cross_validate(
 
     from .._classifier.cross_validation import cross_validate
     from .._classifier.labels import rarest_class
+    from ._kept import keep_fold, kept_fold
     from ._scores import scores
 
     rare, count = rarest_class(labels)
@@ -153,19 +167,32 @@ def _cross_validate(
     if count < options.folds:
         why = f"class {rare!r} has {count} clouds only"
         print(f"heatfield train: {count} folds instead of {options.folds}, {why}", file=sys.stderr)
-    started = time.perf_counter()
+    predicted, fold_of = np.empty_like(labels), np.empty(len(labels), int)
+    done = set()
+    # A learned variant has its checkpoints; of a closed-form one the finished folds are kept.
+    for number in range(0 if model.variant in LEARNED else min(count, options.folds)):
+        found = kept_fold(start.with_suffix(f".fold{number}"), labels)
+        if found is not None:
+            predicted[found[0]], fold_of[found[0]] = found[1], number
+            done.add(number)
+    if done and not options.quiet:
+        print(f"{len(done)} of {min(count, options.folds)} folds were finished before", file=sys.stderr)
+    started, fresh = time.perf_counter(), 0
 
     def prepare(fold: Any, number: int, folds: int) -> None:
         title = "" if options.quiet else f"fold {number + 1} of {folds}"
-        left = _left(time.perf_counter() - started, number, folds)
+        left = _left(time.perf_counter() - started, fresh, folds - len(done))
+        trainings_to_come.set(folds - number)  # those of the other folds, and the one on all clouds
         _prepare(fold, start.with_suffix(f".fold{number}"), title, left)
 
-    predicted, fold_of = np.empty_like(labels), np.empty(len(labels), int)
     for fold in cross_validate(
         model, features, labels,
-        n_dims=n_dims, n_splits=options.folds, random_state=options.seed, prepare=prepare,
+        n_dims=n_dims, n_splits=options.folds, random_state=options.seed, prepare=prepare, skip=done,
     ):  # fmt: skip
         predicted[fold.test], fold_of[fold.test] = fold.predicted, fold.number
+        if model.variant not in LEARNED:
+            keep_fold(start.with_suffix(f".fold{fold.number}"), fold.test, fold.predicted)
+        fresh += 1
     return scores(labels, predicted, fold_of)
 
 

@@ -45,7 +45,8 @@ def run(options: argparse.Namespace) -> int:
     from ..io import ReadError, read_cloud
     from ..view import view_page
     from ._pages import check_page
-    from ._reading import in_command_words, printable
+    from ._reading import printable
+    from ._words import in_command_words
 
     out = check_page(options.out, options.file)
     check_range(options.c_min, options.c_max)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 
 from .._base.progress import progress_bar
@@ -51,19 +54,19 @@ def _point_targets(files: list[str], folder: Path, suffix: str) -> list[str]:
 
 def run_all(shards: list[Shard], workers: int, quiet: bool) -> tuple[float, float, int]:
     """Run what is not done yet, with a bar; seconds of reading and of describing, and how many files."""
-    todo = [shard for shard in shards if load_shard(shard.path) is None]
+    todo = [shard for shard in shards if load_shard(shard.path, len(shard.files)) is None]
     total = sum(len(shard.files) for shard in shards)
     fresh = sum(len(shard.files) for shard in todo)
     reading = describing = 0.0
     with progress_bar(total=total, initial=total - fresh, unit="clouds", quiet=quiet, keep=True) as bar:
-        for shard, (read, described) in _finished(todo, workers):
+        for shard, (read, described) in _finished(todo, workers, quiet):
             reading += read
             describing += described
             bar.update(len(shard.files))
     return reading, describing, fresh
 
 
-def _finished(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[float, float]]]:
+def _finished(todo: list[Shard], workers: int, quiet: bool) -> Iterator[tuple[Shard, tuple[float, float]]]:
     """Shards as they are finished, with their seconds."""
     if workers == 1 or len(todo) <= 1:
         for shard in todo:
@@ -71,16 +74,37 @@ def _finished(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[fl
         return
     # Spawned, not forked: the libraries that read files keep threads of their own.
     context = multiprocessing.get_context("spawn")
-    count = min(workers, len(todo))
-    with ProcessPoolExecutor(count, mp_context=context, initializer=leave_with_parent) as pool:
-        futures = {pool.submit(run_shard, shard): shard for shard in todo}
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        except BrokenProcessPool:
-            raise OSError(
-                "a worker process died, perhaps for want of memory; run again with --jobs 1"
-            ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    stop, ours = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(
+        min(workers, len(todo)),
+        mp_context=context,
+        initializer=leave_with_parent,
+        initargs=(stop, None if quiet else context.Semaphore(1)),
+    )
+    try:
+        with _deaf_to_interrupts():
+            futures = {pool.submit(run_shard, shard): shard for shard in todo}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BrokenProcessPool:
+        raise OSError("a worker process died, perhaps for want of memory; run again with --jobs 1") from None
+    except BaseException:
+        ours.close()  # the workers leave what they are at, rather than work off the queue
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+        ours.close()
+        stop.close()
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that are started in the block never see Ctrl-C, not even before they run our code."""
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

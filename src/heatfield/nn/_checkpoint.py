@@ -7,6 +7,7 @@ no code.
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from .._base.arrays import open_regular
 from .._base.files import write_atomically
 
 _FORMAT = "heatfield-checkpoint-1"
@@ -55,6 +57,7 @@ def read_checkpoint(
 ) -> tuple[dict[str, Any], dict[str, Tensor] | None]:
     """Put everything back; returns progress and the best weights so far."""
     try:
+        open_regular(path).close()  # a pipe would be waited for
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             if metadata.get("format") != _FORMAT:
@@ -62,7 +65,7 @@ def read_checkpoint(
             facts = json.loads(metadata["facts"])
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
             found = facts["fingerprint"]
-    except (SafetensorError, OSError, json.JSONDecodeError, KeyError, TypeError) as error:
+    except (SafetensorError, OSError, json.JSONDecodeError, KeyError, TypeError, RecursionError) as error:
         raise _unreadable(path, error) from None
     if found != fingerprint:
         raise ValueError(
@@ -70,8 +73,10 @@ def read_checkpoint(
             "delete it to start anew, or give another path"
         )
     try:
+        _check_progress(facts["progress"])
+        _check_numbers(tensors, optimizer)
         return _restore(network, optimizer, rng, facts, tensors)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (LookupError, TypeError, ValueError, RuntimeError, ArithmeticError, AttributeError) as error:
         raise _unreadable(path, error) from None
 
 
@@ -94,6 +99,30 @@ def _restore(
         torch.cuda.set_rng_state(tensors["random.cuda"], device)
     rng.bit_generator.state = facts["numpy"]
     return facts["progress"], _part(tensors, "best.") or None
+
+
+def _check_progress(progress: Any) -> None:
+    """A ValueError where a training cannot go on from there."""
+    epoch, history, best = progress["epoch"], progress["history"], progress["best"]
+    values = [value for entry in history for value in entry.values()]
+    whole = type(epoch) is int and len(history) == epoch and type(progress["stopped"]) is bool
+    if best is not None:
+        whole = whole and type(best[0]) is int and 0 <= best[0] < epoch and len(best) == 2
+        values.append(best[1])
+    if not whole or not all(math.isfinite(value) for value in values):
+        raise ValueError(f"it does not say how far the training is: {str(progress)[:80]}")
+
+
+def _check_numbers(tensors: dict[str, Tensor], optimizer: torch.optim.Optimizer) -> None:
+    """A ValueError where weights or moments are no finite numbers, or moments of another shape."""
+    shapes = [p.shape for group in optimizer.param_groups for p in group["params"]]
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise ValueError(f"{name} holds values that are no finite numbers")
+        if name.startswith("optimizer."):
+            shape = shapes[int(name.split(".")[1])]
+            if tensor.ndim and tensor.shape != shape:
+                raise ValueError(f"{name} has shape {tuple(tensor.shape)}, expected {tuple(shape)}")
 
 
 def _unreadable(path: Path, error: Exception) -> ValueError:

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from .._base.progress import trainings_to_come
 from ._checkpoint import read_checkpoint, write_checkpoint
 
 
@@ -135,7 +136,8 @@ def train(
         if options.checkpoint is not None:
             write_checkpoint(options.checkpoint, fingerprint, network, optimizer, rng, progress, best)
         spent = (time.perf_counter() - started) / (progress["epoch"] - done_before)
-        line.show(progress["epoch"], entry, spent * (options.epochs - progress["epoch"]))
+        to_come = options.epochs * (trainings_to_come.get() + 1) - progress["epoch"]
+        line.show(progress["epoch"], entry, spent * to_come)
     line.end()
     if best is not None:
         network.load_state_dict(best)

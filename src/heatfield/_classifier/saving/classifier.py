@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from numpy.typing import NDArray
 
 from ..._base.check import check_choice, check_count
 from ..._features.layout import VARIANT_BLOCKS
@@ -22,6 +23,8 @@ from .preprocessing import pack, unpack
 
 # Where the training kept its files is not part of the model.
 _LOCAL = ("checkpoint", "cache", "device", "progress")
+_WIDEST = 1 << 16  # bytes of one label
+_DEEPEST = 16  # lists in lists of a parameter
 
 
 def save_classifier(model: Any, folder: str | Path, notes: Mapping[str, Any]) -> None:
@@ -52,8 +55,17 @@ def load_classifier(kind: type, folder: str | Path, device: str) -> Any:
         return _rebuild(kind, facts, tensors, device)
     except KeyError as error:
         raise ValueError(f"{str(folder)!r} is not a whole model: {error} is missing") from None
-    except (ValueError, TypeError, AttributeError, OverflowError) as error:
-        raise ValueError(f"{str(folder)!r} cannot be loaded: {error}") from None
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+        ArithmeticError,
+        RuntimeError,
+        MemoryError,
+    ) as error:
+        why = str(error) or type(error).__name__
+        raise ValueError(f"{str(folder)!r} cannot be loaded: {why}") from None
 
 
 def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device: str) -> Any:
@@ -90,10 +102,14 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
     return model
 
 
-def saved_classes(facts: Mapping[str, Any]) -> np.ndarray:
+def saved_classes(facts: Mapping[str, Any]) -> NDArray:
     """The labels of a saved classifier, checked."""
-    classes = np.array(facts["classes"]["values"], dtype=np.dtype(facts["classes"]["dtype"]))
-    if classes.dtype.kind not in "biufU" or classes.ndim != 1 or len(classes) < 2:
+    values, dtype = facts["classes"]["values"], np.dtype(facts["classes"]["dtype"])
+    # A type wider than any label would need as much memory as a forged file likes.
+    if dtype.kind not in "biufU" or dtype.itemsize > _WIDEST or not isinstance(values, list):
+        raise ValueError("its classes are not a list of labels")
+    classes = np.array(values, dtype=dtype)
+    if classes.ndim != 1 or len(classes) < 2:
         raise ValueError("its classes are not a list of labels")
     if not np.array_equal(np.unique(classes), classes):
         raise ValueError("its classes are not in order, or not distinct")
@@ -101,9 +117,13 @@ def saved_classes(facts: Mapping[str, Any]) -> np.ndarray:
 
 
 def saved_range(facts: Mapping[str, Any]) -> InputRange | None:
-    """The range of the training clouds of a saved classifier, if it is known."""
-    known = facts["input_range"]
-    return None if known is None else InputRange(**{k: (float(a), float(b)) for k, (a, b) in known.items()})
+    """The range of the training clouds of a saved classifier, if it is known, checked."""
+    if facts["input_range"] is None:
+        return None
+    ranges = {k: (float(a), float(b)) for k, (a, b) in facts["input_range"].items()}
+    if not all(0.0 <= a <= b < np.inf for a, b in ranges.values()):
+        raise ValueError(f"its input range is no range: {ranges}")
+    return InputRange(**ranges)
 
 
 def plain(value: Any, name: str) -> Any:
@@ -121,8 +141,10 @@ def plain(value: Any, name: str) -> Any:
     raise ValueError(f"cannot save {name}={value!r}: only numbers, words, lists and dicts go into JSON")
 
 
-def from_plain(value: Any) -> Any:
-    """The value that `plain` was given, with lists for tuples and arrays."""
+def from_plain(value: Any, depth: int = 0) -> Any:
+    """The value that `plain` was given, with lists for tuples and arrays; ``depth`` counts the nesting."""
+    if depth > _DEEPEST:
+        raise ValueError("its parameters are nested too deep")
     if isinstance(value, dict):
-        return {from_plain(k): from_plain(v) for k, v in value["pairs"]}
-    return [from_plain(v) for v in value] if isinstance(value, list) else value
+        return {from_plain(k, depth + 1): from_plain(v, depth + 1) for k, v in value["pairs"]}
+    return [from_plain(v, depth + 1) for v in value] if isinstance(value, list) else value

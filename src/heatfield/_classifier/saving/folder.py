@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from ... import __version__
+from ..._base.arrays import open_regular
 from ..._base.files import write_folder_atomically
 from ..._features.layout import SCHEMA
 
@@ -31,11 +32,22 @@ def check_place(folder: str | Path) -> Path:
     target = Path(folder)
     if not target.name or target.name == "..":
         raise ValueError(f"cannot save to {str(folder)!r}: give the name of a new folder")
-    if target.exists() and not (target.is_dir() and {f.name for f in target.iterdir()} <= {FACTS, TENSORS}):
+    if target.exists() and not (target.is_dir() and _is_ours(target)):
         raise ValueError(f"cannot save to {str(target)!r}: it exists and is not a folder with a model only")
     if not target.parent.is_dir():
         raise ValueError(f"cannot save to {str(target)!r}: there is no folder {str(target.parent)!r}")
     return target
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder is empty or holds a model of this library and nothing else."""
+    inside = {file.name for file in folder.iterdir()}
+    if not inside:
+        return True
+    if not inside <= {FACTS, TENSORS} or not (folder / FACTS).is_file():
+        return False
+    with open(folder / FACTS, "rb") as file:
+        return _FORMAT.encode() in file.read(4096)
 
 
 def write_model(folder: str | Path, facts: Mapping[str, Any], tensors: Mapping[str, NDArray]) -> None:
@@ -73,10 +85,12 @@ def read_model(
         if not (target / name).is_file():
             raise ValueError(f"{str(target)!r} is not a whole model: it has no {name}")
     try:
-        facts = json.loads((target / FACTS).read_text("utf-8"))
+        with open_regular(target / FACTS) as file:
+            facts = json.loads(file.read().decode("utf-8"))
         if not isinstance(facts, dict):
             raise ValueError("it is not an object")
-    except (ValueError, RecursionError) as error:
+        checksum = _checksum(facts)
+    except (ValueError, RecursionError, MemoryError) as error:
         raise ValueError(f"{str(target / FACTS)!r} is not readable: {error}") from None
     if facts.get("format") != _FORMAT:
         raise ValueError(f"{str(target / FACTS)!r} is not the description of a model of this library")
@@ -85,7 +99,7 @@ def read_model(
             f"{str(target)!r} has the format version {facts.get('format_version')!r}, "
             f"this library (heatfield {__version__}) reads version {_VERSION}"
         )
-    if facts.get("checksum") != _checksum(facts):
+    if facts.get("checksum") != checksum:
         raise ValueError(f"{str(target / FACTS)!r} was changed after it was saved: its checksum does not fit")
     if facts.get("estimator", "HFSClassifier") != estimator:
         raise ValueError(
@@ -96,7 +110,8 @@ def read_model(
             f"{str(target)!r} was trained on features of schema {facts.get('schema')!r}, "
             f"this library computes schema {schema}; train it again"
         )
-    data = (target / TENSORS).read_bytes()
+    with open_regular(target / TENSORS) as file:
+        data = file.read()
     if hashlib.sha256(data).hexdigest() != facts.get("tensors_sha256"):
         raise ValueError(
             f"{str(target / TENSORS)!r} was changed, or belongs to another model: its checksum does not fit"

@@ -69,6 +69,10 @@ def unpack(
             odd = [name for name in _ARRAYS[step] if not _is_finite(getattr(model, name))]
             if odd:
                 raise ValueError(f"{odd[0]} of the saved {step} holds values that are no finite numbers")
+            if step == "roundoffscaler" and (model.scale_ <= 0).any():
+                raise ValueError("scale_ of the saved roundoffscaler holds values that are not above 0")
+            if model.n_features_in_ != width:
+                raise ValueError(f"the saved {step} has {model.n_features_in_!r} features, expected {width}")
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(f"the saved read-out is incomplete: {error}") from None
     return readout
@@ -102,6 +106,7 @@ def _check_shapes(step: str, model: Any, classes: int, width: int) -> None:
             {*types.values()} != {np.dtype(np.float64)}
             or {model._n_support.dtype, model.support_.dtype} != {np.dtype(np.int32)}
             or not isinstance(model._gamma, float)
+            or not 0.0 < model._gamma < np.inf
         ):
             raise ValueError("the saved support vectors have a wrong type")
     else:

@@ -1,0 +1,85 @@
+"""What a closed-form training keeps until it is done: features, and the predictions of finished folds."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import __version__
+from .._base.arrays import read_array, read_arrays
+from .._base.check import Array
+from .._base.files import write_atomically
+from .._base.progress import progress_bar
+from .._base.threads import even_pieces
+from .._classifier.closed_form import descriptor_of
+from .._features.layout import SCHEMA
+from .._features.settings import options_of
+
+# Pairs of points that are described together: a few seconds, which is what a stop may cost.
+_TOGETHER = 4e8
+
+
+def kept_features(model: Any, clouds: list[Array], parts: Path, quiet: bool) -> Array:
+    """Descriptors of all clouds, a few seconds' worth at a time; what was kept is not computed again."""
+    descriptor = descriptor_of(model, clouds[0].shape[1])
+    options = {name: value for name, value in options_of(model).items() if name != "n_jobs"}
+    settings = json.dumps([__version__, SCHEMA, model.variant, options], sort_keys=True, default=str)
+    width = descriptor.layout().width
+    tables = []
+    with progress_bar(total=len(clouds), unit="clouds", quiet=quiet, keep=True) as bar:
+        for first, last in even_pieces([len(cloud) for cloud in clouds], _TOGETHER):
+            some = clouds[first:last]
+            place = parts / f"features-{_key(settings, some)}.npy"
+            table = _load_features(place, (last - first, width))
+            if table is None:
+                table = descriptor.transform(some)
+                buffer = io.BytesIO()
+                np.save(buffer, table)
+                parts.mkdir(parents=True, exist_ok=True)
+                write_atomically(place, buffer.getvalue())
+            tables.append(table)
+            bar.update(last - first)
+    return np.concatenate(tables)
+
+
+def keep_fold(place: Path, test: NDArray[np.int64], predicted: NDArray) -> None:
+    """Write the predictions of a finished fold."""
+    buffer = io.BytesIO()
+    np.savez(buffer, test=test, predicted=predicted)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(place, buffer.getvalue())
+
+
+def kept_fold(place: Path, labels: NDArray) -> tuple[NDArray[np.int64], NDArray] | None:
+    """Positions and predictions of a fold that was finished before; None where there is none."""
+    try:
+        data = read_arrays(place, ("test", "predicted"))
+    except (OSError, ValueError):
+        return None
+    test, predicted = data["test"], data["predicted"]
+    fits = test.dtype == np.int64 and test.shape == predicted.shape and test.ndim == 1 and len(test)
+    if not fits or test.min() < 0 or test.max() >= len(labels) or not np.isin(predicted, labels).all():
+        return None
+    return test, predicted
+
+
+def _load_features(place: Path, shape: tuple[int, int]) -> Array | None:
+    try:
+        table = read_array(place)
+    except (OSError, ValueError):
+        return None
+    return table if table.shape == shape and table.dtype == np.float64 else None
+
+
+def _key(settings: str, clouds: list[Array]) -> str:
+    digest = hashlib.sha256(settings.encode())
+    for cloud in clouds:
+        digest.update(repr(cloud.shape).encode())
+        digest.update(np.ascontiguousarray(cloud).tobytes())
+    return digest.hexdigest()[:32]
