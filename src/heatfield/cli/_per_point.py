@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import HeatFieldWarning
-from .._signatures.channels import CHANNELS, file_columns
+from .._signatures import channels as registry
 from .._signatures.local_type import LOCAL_TYPES, local_type_codes
 from .._signatures.signatures import Signatures, signatures
 from ..io import Cloud, Record, length_unit, write_points
@@ -21,7 +21,7 @@ _SHORT_TYPES = "0pt 1fil 2surf 3vol 4junc 5undef"
 
 def channel_names() -> tuple[str, ...]:
     """What can be written: the channels of the registry, and the local type."""
-    return (*(channel.name for channel in CHANNELS if channel.in_table), "local_type")
+    return (*(channel.name for channel in registry.CHANNELS if channel.in_table), "local_type")
 
 
 def check_channels(text: str | None) -> tuple[str, ...] | None:
@@ -83,7 +83,7 @@ def _channels(s: Signatures, channels: tuple[str, ...] | None) -> dict[str, NDAr
     """The columns of the chosen channels; None is all but the local type."""
     chosen = channel_names()[:-1] if channels is None else channels
     made: dict[str, NDArray[Any]] = {
-        name: column for name, column in file_columns(s).items() if _channel_of(name) in chosen
+        name: column for name, column in registry.file_columns(s).items() if _channel_of(name) in chosen
     }
     if s.spectrum is not None and "local_type" in chosen:
         codes = local_type_codes(s.dimension, s.transition, s.spectrum)

@@ -47,6 +47,7 @@ def fetch(url: str, target: Path, checksum: str | None = None) -> Path:
                         file.write(piece)
                         bar.update(len(piece))
     except urllib.error.HTTPError as error:
+        error.close()
         if error.code != 416 or not have:  # 416: the part is already the whole
             raise OSError(f"{url}: {error.code} {error.reason}") from None
         total = have
@@ -78,7 +79,11 @@ class _HttpsOnly(urllib.request.HTTPRedirectHandler):
     """Redirections are held to the same rule."""
 
     def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str) -> Any:
-        _require_https(newurl)
+        try:
+            _require_https(newurl)
+        except OSError:
+            fp.close()  # nobody else will: the connection would stay open until it is collected
+            raise
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -102,6 +107,8 @@ def fetch_json(url: str) -> Any:
         with _opener().open(request, timeout=_SECONDS) as reply:
             return json.load(reply)
     except (urllib.error.URLError, OSError, ValueError) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
         raise OSError(f"cannot read {url} ({getattr(error, 'reason', error)})") from None
 
 

@@ -1,0 +1,102 @@
+"""Is this version slower than another one? The same calls in turn, in fresh processes of either source tree.
+
+    git worktree add ../old v0.1.0
+    python -m benchmarks.compare_versions ../old/src     # some minutes; writes results/compare_versions.json
+
+Each process reports the best of many calls; the versions take turns, and the best process counts. One thread,
+except where two are the question. The first process of each tree compiles and is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, ROOT, write
+
+OUTPUT = RESULTS / "compare_versions.json"
+
+CHILD = """
+import json, sys, time
+import numpy as np
+import heatfield as hf
+
+rng = np.random.default_rng(0)
+normal = rng.normal(size=(100_000, 3))
+sphere = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+small, middle = [sphere[i * 128 : (i + 1) * 128] for i in range(32)], [sphere[:1024]]
+
+def describe(clouds, *args, **options):
+    d = hf.HFSDescriptor(*args, **options).fit(clouds)
+    return lambda: d.transform(clouds)
+
+field = hf.HeatField(sphere[:1024])
+ROWS = {
+    "desc, 32 clouds of 128": describe(small, "desc"),
+    "desc, 32 clouds of 128, float32": describe(small, "desc", dtype="float32"),
+    "desc, 32 clouds of 128, two threads": describe(small, "desc", n_jobs=2),
+    "simple, 1024 points": describe(middle, "simple"),
+    "desc, 1024 points": describe(middle, "desc"),
+    "desc, 1024 points, float32": describe(middle, "desc", dtype="float32"),
+    "joint, 1024 points": describe(middle, "joint"),
+    "signatures, 1024 points": lambda: hf.signatures(sphere[:1024]),
+    "signatures, 1024 points, two threads": lambda: hf.signatures(sphere[:1024], n_jobs=2),
+    "heat field, hessian at 256 places": lambda: field.hessian(sphere[:256] * 1.1, [0.01, 0.1]),
+    "signatures, 100,000 points, tol 1e-6": lambda: hf.signatures(sphere, tol=1e-6),
+    "signatures, 100,000 points, tol 1e-6, two threads": lambda: hf.signatures(sphere, tol=1e-6, n_jobs=2),
+}
+seconds = float(sys.argv[1])
+out = {}
+for name, call in ROWS.items():
+    call()
+    best, until = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < until or best == float("inf"):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    out[name] = 1e3 * best
+print(json.dumps(out))
+"""
+
+
+def child(source: Path, seconds: float) -> dict[str, float]:
+    """Best milliseconds of every row, by the library in a source tree."""
+    environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
+    words = [sys.executable, "-c", CHILD, str(seconds)]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True, cwd="/")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("old", type=Path, help="src folder of the other version")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=1.0, help="per row and process")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    options = parser.parse_args()
+    sources = {"old": options.old.resolve(), "new": ROOT / "src"}
+    best: dict[str, dict[str, float]] = {}
+    for turn in range(options.rounds + 1):
+        for name, source in sources.items():
+            found = child(source, options.seconds if turn else 0.0)
+            if turn == 1:
+                best[name] = found
+            elif turn > 1:
+                best[name] = {row: min(best[name][row], found[row]) for row in found}
+        print(f"round {turn} of {options.rounds}", file=sys.stderr, flush=True)
+    rows = {
+        row: {"old_ms": round(old, 3), "new_ms": round(best["new"][row], 3), "ratio": best["new"][row] / old}
+        for row, old in best["old"].items()
+    }
+    for row, values in rows.items():
+        print(f"{row:52} {values['old_ms']:10.3f} {values['new_ms']:10.3f} {values['ratio']:7.3f}")
+    write(options.output, {**machine(), "rounds": options.rounds, "rows": rows})
+
+
+if __name__ == "__main__":
+    main()
