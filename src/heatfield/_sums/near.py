@@ -166,8 +166,7 @@ def _frame(targets: Any, times: Any, start: int, stop: int, low: Any, high: Any,
 def near_sums(
     targets: Any, times: Any, offsets: Any, sources: Any, source_roots: Any, boxes: Any,
     nodes: Any, begin: Any, size: Any, first: int, last: int, weight_cutoff: float, energy_cutoff: float,
-    tol: float,
-    directions: bool, fourth_moment: bool, energy: bool, like: Any, sums: Any,
+    tol: float, directions: bool, fourth_moment: bool, energy: bool, like: Any, sums: Any,
 ) -> None:  # fmt: skip
     """Fill rows first to last of ``sums`` (q, columns); ``first`` must be a multiple of the block size.
 
@@ -217,8 +216,7 @@ def near_sums(
         row[:] = 0.0
         _add_zone(
             sources, source_roots, found, 0, a, targets, times, start, stop, center, every, directions,
-            fourth_moment,
-            columns, root, row,
+            fourth_moment, columns, root, row,
         )  # fmt: skip
         if b > a:
             part[:] = 0.0
@@ -252,8 +250,7 @@ def near_sums(
             part[:] = 0.0
             _add_zone(
                 sources, source_roots, found, b, c, targets, times, start, stop, center, every, False,
-                fourth_moment,
-                single, single_root, part,
+                fourth_moment, single, single_root, part,
             )  # fmt: skip
             row[:, :FIRST] += part[:count, :FIRST]
             again = False
@@ -265,8 +262,7 @@ def near_sums(
                 part[:] = 0.0
                 _add_zone(
                     sources, source_roots, found, b, c, targets, times, start, stop, center, too_large, True,
-                    False,
-                    columns, root, part,
+                    False, columns, root, part,
                 )  # fmt: skip
                 row[:, FIRST:] += part[:count, FIRST:]
         start = stop

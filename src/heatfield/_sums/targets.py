@@ -17,12 +17,11 @@ class Targets:
 
     places: ArrangedCloud
     offsets: Array  # squared distance to the nearest source; empty where the targets are sources
-    all: bool  # whether they are the cloud itself
 
     @classmethod
     def every(cls, cloud: ArrangedCloud) -> Targets:
         """All points of the cloud."""
-        return cls(cloud, np.empty(0), True)
+        return cls(cloud, np.empty(0))
 
     @classmethod
     def at_indices(cls, cloud: ArrangedCloud, indices: np.ndarray) -> Targets:
@@ -30,10 +29,10 @@ class Targets:
         column = np.empty(cloud.order.size, np.int64)
         column[cloud.order] = np.arange(cloud.order.size)
         rows = np.argsort(column[indices], kind="stable")
-        return cls(cloud.rearranged(column[indices[rows]], rows), np.empty(0), False)
+        return cls(cloud.rearranged(column[indices[rows]], rows), np.empty(0))
 
     @classmethod
     def at_places(cls, cloud: ArrangedCloud, at: Array) -> Targets:
         """Anywhere in space, in the coordinates of the caller's cloud."""
         places = cloud.arrange_like(at)
-        return cls(places, nearest_source(places.points, cloud.points, *cloud.tree), False)
+        return cls(places, nearest_source(places.points, cloud.points, *cloud.tree))

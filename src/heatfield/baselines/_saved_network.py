@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .._base.check import check_count
-from .._classifier.saving.classifier import from_plain, plain
+from .._classifier.saving.classifier import from_plain, plain, saved_classes
 from .._classifier.saving.folder import read_model, write_model
 
 # What a network is fed with: clouds drawn, centred and scaled as `FixedClouds` does.
@@ -57,11 +55,7 @@ def _rebuild(kind: Any, facts: dict[str, Any], tensors: dict[str, Any], device: 
     if unknown:
         raise ValueError(f"this library does not know the parameter {sorted(unknown)[0]!r}")
     model = kind(**{k: from_plain(v) for k, v in facts["params"].items()}, device=device)
-    classes = np.array(facts["classes"]["values"], dtype=np.dtype(facts["classes"]["dtype"]))
-    if classes.dtype.kind not in "biufU" or classes.ndim != 1 or len(classes) < 2:
-        raise ValueError("its classes are not a list of labels")
-    if not np.array_equal(np.unique(classes), classes):
-        raise ValueError("its classes are not in order, or not distinct")
+    classes = saved_classes(facts)
     if not isinstance(facts["notes"], dict):
         raise ValueError("its notes are not an object")
     n_dims = check_count(facts["n_dims"], "n_dims", 1)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._classifier.input_range import InputRange
-from .._classifier.saving.classifier import from_plain, plain
+from .._classifier.saving.classifier import from_plain, plain, saved_classes, saved_range
 from .._classifier.saving.folder import read_model, write_model
 from ._boosted_trees import BoostedTrees
 from ._frame import Frame, check_frame, degrees
@@ -72,18 +71,14 @@ def _rebuild(kind: type, facts: dict[str, Any], more: Mapping[str, Any]) -> Any:
     if odd:
         raise ValueError(f"its parameters are not those of {kind.__name__}: {odd[0]!r} differs")
     model = kind(**{k: from_plain(v) for k, v in facts["params"].items()}, **more)
-    classes = np.array(facts["classes"]["values"], dtype=np.dtype(facts["classes"]["dtype"]))
-    if classes.dtype.kind not in "biufU" or classes.ndim != 1 or len(classes) < 2:
-        raise ValueError("its classes are not a list of labels")
-    if not np.array_equal(np.unique(classes), classes):
-        raise ValueError("its classes are not in order, or not distinct")
+    classes = saved_classes(facts)
     if not isinstance(facts["notes"], dict):
         raise ValueError("its notes are not an object")
     model.frame_ = Frame.checked(facts["frame"])
     check_frame(model, model.frame_.n_dims)
     if (model.frame_.kind, model.frame_.dimension) != (model.complex, max(degrees(model)) + 1):
         raise ValueError("its frame does not fit its parameters")
-    model.input_range_ = InputRange(**{k: (float(a), float(b)) for k, (a, b) in facts["input_range"].items()})
+    model.input_range_ = saved_range(facts)
     model.classes_, model.notes_ = classes, facts["notes"]
     return model
 
