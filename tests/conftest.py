@@ -1,7 +1,5 @@
-"""Compiled code is cached by source file, and a function does not notice when a function
-that it calls changes. The cache of a test run is therefore keyed by all of the source."""
+"""Settings and fixtures of all tests."""
 
-import hashlib
 import importlib.util
 import os
 import sys
@@ -12,9 +10,8 @@ import pytest
 
 from heatfield._base import announce
 
-SOURCE = Path(__file__).parents[1] / "src" / "heatfield"
-_digest = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(SOURCE.rglob("*.py")))).hexdigest()[:16]
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"heatfield-tests-{_digest}"))
+# The tests keep their compiled code apart from the user's.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "heatfield-tests"))
 os.environ.setdefault("MPLBACKEND", "Agg")
 announce.wanted = False  # whether a test has to compile must not show in what a command says
 

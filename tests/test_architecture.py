@@ -4,13 +4,9 @@ import ast
 
 import pytest
 
+from heatfield._base.compile import PARTS as ORDER
 from tests.helpers.process import SOURCE
 
-# A folder imports only from folders before it and from itself.
-ORDER = (
-    "_base", "_cloud", "_sums", "_signatures", "_field", "_features", "sampling", "io", "nn", "_classifier",
-    "baselines", "datasets", "experiments", "cluster", "patterns", "plot", "view", "report", "cli",
-)  # fmt: skip
 # Libraries that only some folders may import.
 ALLOWED = {
     "torch": {"nn"},

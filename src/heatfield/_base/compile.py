@@ -2,8 +2,9 @@
 
 Machine code is kept on disk, so that only the very first call waits for the compiler. Numba compares one
 file with what it kept, and so does not notice that a function in another file has changed. The folder of
-the cache therefore carries a hash of the whole source: after an update nothing old is run, and after
-another installation of the same source nothing is compiled again. The folder lies in ``NUMBA_CACHE_DIR``
+the cache therefore carries a hash of all source that the function can depend on, which is its own part of the
+package and the parts before it: after an update nothing old is run, a change in the command line compiles
+nothing, nor does another installation of the same source. The folder lies in ``NUMBA_CACHE_DIR``
 where that is set, else in the user's cache; where that cannot be written (a read-only image, a cluster
 node), a private folder in the temporary directory serves.
 """
@@ -35,19 +36,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 SUMS = {"contract", "reassoc", "nsz", "arcp"}
 EXACT = {"contract"}
 
+# The parts of the package in the order of imports: a part imports only itself and those before it.
+PARTS = (
+    "_base", "_cloud", "_sums", "_signatures", "_field", "_features", "sampling", "io", "nn", "_classifier",
+    "baselines", "datasets", "experiments", "cluster", "patterns", "plot", "view", "report", "cli",
+)  # fmt: skip
+
 _setting = threading.Lock()
 _MONTH = 30 * 24 * 3600.0
 
 
 @cache
-def source_digest() -> str:
-    """A hash of the whole source of this package and of numba's version: what compiled code depends on."""
+def source_digest(part: str) -> str:
+    """A hash of numba's version and of all source that compiled code of this part can depend on."""
     root = Path(__file__).parents[1]
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(root.rglob("*.py")):
+    number = PARTS.index(part)
+    digest = hashlib.sha256((source_digest(PARTS[number - 1]) if number else numba.__version__).encode())
+    for path in sorted((root / part).rglob("*.py")):
         digest.update(f"\0{path.relative_to(root).as_posix()}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _part(module: str) -> str:
+    """The part of the package that a module belongs to; the last one for a module of somebody else."""
+    part = module.partition(".")[2].split(".")[0]
+    return part if part in PARTS else PARTS[-1]
 
 
 def _private_cache() -> Path | None:
@@ -73,9 +87,9 @@ def _own_folder(folder: Path) -> Path | None:
 
 
 @cache
-def _folders() -> tuple[Path, ...]:
-    """Where compiled code may be kept, best first."""
-    name = f"compiled-{source_digest()}"
+def _folders(part: str) -> tuple[Path, ...]:
+    """Where compiled code of this part may be kept, best first."""
+    name = f"compiled-{source_digest(part)}"
     if config.CACHE_DIR:
         return (Path(config.CACHE_DIR) / name,)
     places = [p for p in (_own_folder(user_cache() / "machine-code"), _private_cache()) if p is not None]
@@ -117,7 +131,7 @@ def compiled(fastmath: set[str] | None = None) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         _set_compiler_options()
         announce.listen()
-        for folder in _folders():
+        for folder in _folders(_part(function.__module__)):
             try:
                 with _setting:  # read by numba while it decorates; other functions of the user keep theirs
                     before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
