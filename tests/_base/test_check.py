@@ -60,7 +60,7 @@ WRONG_POINTS = {
     "a number": (7.0, "points must have shape (m, n), m points in n dimensions, got shape ()"),
     "no coordinates": (
         np.zeros((4, 0)),
-        "points must have at least one coordinate a point, got shape (4, 0)",
+        "points must have at least one coordinate per point, got shape (4, 0)",
     ),
     "nan": (cloud_with(2, 1, np.nan), "points has nan in row 2, column 1 (1 of 5 rows are not finite)"),
     "infinite": (

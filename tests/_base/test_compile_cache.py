@@ -224,3 +224,17 @@ def test_remainder_loops_are_not_vectorised_again(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent), "NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_function_made_inside_another_needs_its_own_name():
+    """Two that share a name can be mistaken for each other when code of two processes is loaded."""
+
+    def inner(x):
+        return x + 1
+
+    inner.__module__ = "heatfield._cloud.somewhere"
+    with pytest.raises(TypeError, match="compile it under its own name"):
+        _jit.compiled()(inner)
+    made = _jit.compiled(name="one_more")(inner)
+    assert made.py_func.__qualname__ == "one_more"
+    assert made(1) == 2

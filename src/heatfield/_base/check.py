@@ -53,10 +53,12 @@ def as_points(points: ArrayLike, name: str = "points") -> Array:
         raise ValueError(f"{name} must have shape (m, n), m points in n dimensions, got shape {array.shape}")
     m, n = array.shape
     if n == 0:
-        raise ValueError(f"{name} must have at least one coordinate a point, got shape {array.shape}")
+        raise ValueError(f"{name} must have at least one coordinate per point, got shape {array.shape}")
     array = np.ascontiguousarray(array, dtype=np.float64)
-    bad = ~np.isfinite(array)
-    if bad.any():
+    # The corners of the box are finite only if all points are; most clouds need no second look.
+    low, high = (array.min(axis=0), array.max(axis=0)) if m else (np.zeros(n), np.zeros(n))
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        bad = ~np.isfinite(array)
         row, column = np.argwhere(bad)[0]
         raise ValueError(
             f"{name} has {array[row, column]} in row {row}, column {column} "
@@ -71,7 +73,7 @@ def as_points(points: ArrayLike, name: str = "points") -> Array:
             stacklevel=3,
         )
     with np.errstate(over="ignore"):
-        extent = float(np.ptp(array, axis=0).max()) if m else 0.0
+        extent = float((high - low).max())
     if extent > 0.0 and not 1e-140 < extent < 1e140:  # beyond, squared lengths leave the range of float64
         raise ValueError(
             f"{name} spans {extent:.3g}; change the unit so that it lies between 1e-140 and 1e140"

@@ -124,11 +124,28 @@ def _set_compiler_options() -> None:
             llvmlite.binding.set_option("heatfield", "-enable-epilogue-vectorization=false")
 
 
-def compiled(fastmath: set[str] | None = None) -> Callable[[F], F]:
-    """Compile for this machine's own instructions, without the GIL, cached on disk."""
+def compiled(
+    fastmath: set[str] | None = None, name: str | None = None, inline: bool = False
+) -> Callable[[F], F]:
+    """Compile for this machine's own instructions, without the GIL, cached on disk.
+
+    ``inline`` is for short functions in inner loops: the compiler's own choice depends on everything else
+    that is linked into the caller.
+
+    A function made inside another one needs a ``name`` of its own. Numba tells functions of one name apart by
+    a number that holds in one process only: code of two such functions that two processes kept can carry
+    the same symbol, and whoever loads both runs the first for the second.
+    """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath or False}
+    options["forceinline"] = inline
 
     def decorate(function: F) -> F:
+        if name is not None:
+            function.__name__ = function.__qualname__ = name
+        elif "<locals>" in function.__qualname__ and function.__module__.startswith("heatfield."):
+            raise TypeError(
+                f"{function.__qualname__} is made inside a function: compile it under its own name"
+            )
         _set_compiler_options()
         announce.listen()
         for folder in _folders(_part(function.__module__)):

@@ -8,7 +8,6 @@ i + 2 * (blocks of the left child). Nothing but the boxes has to be kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,22 +54,22 @@ def grow(boxes: Any) -> tuple[Any, Any, Any]:
     return nodes, begin, size
 
 
-@compiled()
-def node_gap_squared(low: Any, high: Any, node: Any) -> float:
-    """Smallest squared distance between the box (low, high) and a node's box."""
+@compiled(inline=True)
+def node_gap_squared(low: Any, high: Any, nodes: Any, i: int) -> float:
+    """Smallest squared distance between the box (low, high) and that of node i."""
     total = 0.0
     for k in range(low.shape[0]):
-        step = max(0.0, max(node[0, k] - high[k], low[k] - node[1, k]))
+        step = max(0.0, max(nodes[i, 0, k] - high[k], low[k] - nodes[i, 1, k]))
         total += step * step
     return total
 
 
-@compiled()
-def node_reach_squared(low: Any, high: Any, node: Any) -> float:
-    """Largest squared distance between the box (low, high) and a node's box."""
+@compiled(inline=True)
+def node_reach_squared(low: Any, high: Any, nodes: Any, i: int) -> float:
+    """Largest squared distance between the box (low, high) and that of node i."""
     total = 0.0
     for k in range(low.shape[0]):
-        step = max(high[k] - node[0, k], node[1, k] - low[k])
+        step = max(high[k] - nodes[i, 0, k], nodes[i, 1, k] - low[k])
         total += step * step
     return total
 
@@ -81,55 +80,49 @@ def points_in(begin: int, size: int, m: int) -> int:
     return min(m, (begin + size) * BLOCK) - begin * BLOCK
 
 
-def _make_walk(estimate: bool) -> Callable[..., int]:
-    """The walk, compiled for one of two purposes, so that no flag is tested at every node."""
-
-    @compiled()
-    def walk(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: float, m: int, found: Any) -> int:
-        """The blocks within ``cut`` (squared) of the box into ``found``, or about how many points."""
-        stack = np.empty(DEPTH, np.int64)
-        stack[0] = 0
-        top = 1 if nodes.shape[0] else 0
-        count = 0
-        while top:
-            top -= 1
-            i = stack[top]
-            if node_gap_squared(low, high, nodes[i]) > cut:
-                continue
-            if size[i] == 1 or node_reach_squared(low, high, nodes[i]) <= cut:
-                if estimate:
-                    count += points_in(begin[i], size[i], m)
-                else:
-                    for b in range(begin[i], begin[i] + size[i]):
-                        found[count] = b
-                        count += 1
-                continue
+@compiled()
+def _walk(
+    nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: float, estimate: bool, m: int, found: Any
+) -> int:  # fmt: skip
+    """The blocks within ``cut`` (squared) of the box into ``found``, or about how many points."""
+    stack = np.empty(DEPTH, np.int64)
+    stack[0] = 0
+    top = 1 if nodes.shape[0] else 0
+    count = 0
+    while top:
+        top -= 1
+        i = stack[top]
+        if node_gap_squared(low, high, nodes, i) > cut:
+            continue
+        if size[i] == 1 or node_reach_squared(low, high, nodes, i) <= cut:
             if estimate:
-                diagonal = apart = 0.0
-                for k in range(low.shape[0]):
-                    diagonal += (nodes[i, 1, k] - nodes[i, 0, k]) ** 2
-                    middle = 0.5 * (nodes[i, 0, k] + nodes[i, 1, k])
-                    apart += max(0.0, max(middle - high[k], low[k] - middle)) ** 2
-                if diagonal <= 0.5 * cut:
-                    if apart <= cut:
-                        count += points_in(begin[i], size[i], m)
-                    continue
-            # The left child is taken first, so the blocks come out in order.
-            stack[top] = i + 2 * ((size[i] + 1) // 2)
-            stack[top + 1] = i + 1
-            top += 2
-        return count
-
-    return walk
-
-
-_write_blocks, _count_points = _make_walk(False), _make_walk(True)
+                count += points_in(begin[i], size[i], m)
+            else:
+                for b in range(begin[i], begin[i] + size[i]):
+                    found[count] = b
+                    count += 1
+            continue
+        if estimate:
+            diagonal = apart = 0.0
+            for k in range(low.shape[0]):
+                diagonal += (nodes[i, 1, k] - nodes[i, 0, k]) ** 2
+                middle = 0.5 * (nodes[i, 0, k] + nodes[i, 1, k])
+                apart += max(0.0, max(middle - high[k], low[k] - middle)) ** 2
+            if diagonal <= 0.5 * cut:
+                if apart <= cut:
+                    count += points_in(begin[i], size[i], m)
+                continue
+        # The left child is taken first, so the blocks come out in order.
+        stack[top] = i + 2 * ((size[i] + 1) // 2)
+        stack[top + 1] = i + 1
+        top += 2
+    return count
 
 
 @compiled()
 def blocks_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: float, found: Any) -> int:
     """Write the blocks whose box is within ``cut`` (squared) of the box (low, high); return how many."""
-    return _write_blocks(nodes, begin, size, low, high, cut, 0, found)
+    return _walk(nodes, begin, size, low, high, cut, False, 0, found)
 
 
 @compiled()
@@ -139,7 +132,7 @@ def estimate_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut:
     A node whose diagonal is below 0.7 of the distance counts wholly or not at all, so
     that the time does not grow with the number of points.
     """
-    return _count_points(nodes, begin, size, low, high, cut, m, size)
+    return _walk(nodes, begin, size, low, high, cut, True, m, size)
 
 
 @compiled()
@@ -158,7 +151,7 @@ def nearest_source(targets: Any, sources: Any, nodes: Any, begin: Any, size: Any
         while top:
             top -= 1
             b = stack[top]
-            if node_gap_squared(at, at, nodes[b]) >= out[i]:
+            if node_gap_squared(at, at, nodes, b) >= out[i]:
                 continue
             if size[b] == 1:
                 for j in range(begin[b] * BLOCK, min(m, (begin[b] + 1) * BLOCK)):
@@ -168,7 +161,7 @@ def nearest_source(targets: Any, sources: Any, nodes: Any, begin: Any, size: Any
                     out[i] = min(out[i], square)
                 continue
             left, right = b + 1, b + 2 * ((size[b] + 1) // 2)
-            if node_gap_squared(at, at, nodes[left]) <= node_gap_squared(at, at, nodes[right]):
+            if node_gap_squared(at, at, nodes, left) <= node_gap_squared(at, at, nodes, right):
                 left, right = right, left
             stack[top], stack[top + 1] = left, right  # the nearer one is taken first
             top += 2

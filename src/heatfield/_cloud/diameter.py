@@ -161,7 +161,7 @@ def farthest_by_tree(
     stack = np.empty(DEPTH, np.int64)
     at = np.empty(n)
     for a in range(first, last):
-        if size[a] > 1 or node_reach_squared(nodes[a, 0], nodes[a, 1], nodes[0]) <= best:
+        if size[a] > 1 or node_reach_squared(nodes[a, 0], nodes[a, 1], nodes, 0) <= best:
             continue
         start, stop = begin[a] * BLOCK, min(m, (begin[a] + 1) * BLOCK)
         stack[0] = 0
@@ -170,7 +170,7 @@ def farthest_by_tree(
             top -= 1
             b = stack[top]
             # Every pair occurs from both ends; it is examined from the later block.
-            if begin[b] > begin[a] or node_reach_squared(nodes[a, 0], nodes[a, 1], nodes[b]) <= best:
+            if begin[b] > begin[a] or node_reach_squared(nodes[a, 0], nodes[a, 1], nodes, b) <= best:
                 continue
             if _bound_by_direction(direction_boxes, radius, a, b) <= best:
                 continue
@@ -182,6 +182,6 @@ def farthest_by_tree(
             for i in range(start, stop):
                 for k in range(n):
                     at[k] = sources[k, i]
-                if node_reach_squared(at, at, nodes[b]) > best:
+                if node_reach_squared(at, at, nodes, b) > best:
                     best = _largest(sources, i, begins, min(m, begins + BLOCK), best)
     return best

@@ -112,13 +112,13 @@ def nearest_by_tree(
         while top:
             top -= 1
             b = stack[top]
-            if node_gap_squared(low, high, nodes[b]) > farthest or (size[b] == 1 and begin[b] == a):
+            if node_gap_squared(low, high, nodes, b) > farthest or (size[b] == 1 and begin[b] == a):
                 continue
             holds_own = begin[b] <= a < begin[b] + size[b]
             if size[b] > 1 and (holds_own or not _is_one_place(nodes[b])):
                 left, right = b + 1, b + 2 * ((size[b] + 1) // 2)
                 # The nearer child is searched first, which shortens the search of the other.
-                if node_gap_squared(low, high, nodes[left]) <= node_gap_squared(low, high, nodes[right]):
+                if node_gap_squared(low, high, nodes, left) <= node_gap_squared(low, high, nodes, right):
                     left, right = right, left
                 stack[top], stack[top + 1] = left, right
                 top += 2
@@ -128,7 +128,7 @@ def nearest_by_tree(
             for i in range(start, stop):
                 for k in range(n):
                     at[k] = sources[k, i]
-                if node_gap_squared(at, at, nodes[b]) > nearest[i]:
+                if node_gap_squared(at, at, nodes, b) > nearest[i]:
                     continue
                 # Of many copies of one place, one gives the distance of all.
                 seen = 1 if one_place else count

@@ -77,12 +77,13 @@ class SignatureSettings:
         """Centres of the heat dimension spectrum: 0..n unless others were asked for."""
         return np.arange(self.n_dims + 1.0) if self.hds_centers is None else np.array(self.hds_centers)
 
-    @property
+    # Read per cloud, which counts for clouds of a hundred points.
+    @cached_property
     def precision(self) -> np.dtype:
         """Of the sums over pairs."""
         return np.dtype(self.dtype)
 
-    @property
+    @cached_property
     def tolerance(self) -> float:
         """What the fast path promises."""
         return check_tol(self.tol, self.precision)

@@ -95,10 +95,10 @@ def ball_moments(
         while top:
             top -= 1
             b = stack[top]
-            low = node_gap_squared(at, at, nodes[b])
+            low = node_gap_squared(at, at, nodes, b)
             if low > squares[radii - 1]:
                 continue
-            high = node_reach_squared(at, at, nodes[b])
+            high = node_reach_squared(at, at, nodes, b)
             a = 0
             while a < radii and high > squares[a]:
                 a += 1

@@ -21,7 +21,7 @@ def _make_interpolate(lanes: int) -> Callable[..., None]:
     fill = make_kernel_values(lanes)
     contract = make_contract(lanes)
 
-    @compiled()
+    @compiled(name=f"interpolate_{lanes}")
     def interpolate(
         grid: Any, table: Any, width: int, places: Any, center: Any, steps: Any, out: Any
     ) -> None:

@@ -29,7 +29,7 @@ def _make_spread_run(lanes: int) -> Callable[..., None]:
     fill = make_kernel_values(lanes)
     add = make_spread(lanes)
 
-    @compiled()
+    @compiled(name=f"spread_run_{lanes}")
     def spread_run(points: Any, weights: Any, table: Any, width: int, low: Any, grid: Any) -> None:
         """Add kernels around points (n, p), in grid steps, to a grid whose first point is ``low``."""
         n, p = points.shape
