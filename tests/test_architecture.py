@@ -20,7 +20,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {}
 KERNELS = {"compiled", "njit", "jit", "intrinsic", "overload", "overload_method", "vectorize", "guvectorize"}
 MOST_POSITIONAL = 8
 # Functions outside compiled kernels that take more positional parameters than that. To be emptied.
-TOO_MANY = {"io/_atoms.py::add", "nn/_training.py::_one_epoch"}
+TOO_MANY: set[str] = set()
 
 
 def imports(tree, package):
