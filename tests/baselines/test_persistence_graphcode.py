@@ -211,7 +211,7 @@ def test_training_goes_on_to_the_same_weights(tmp_path, monkeypatch):
         ({"n_slices": 0}, "n_slices must be an integer of at least 1, got 0"),
         ({"max_bars": 0}, "max_bars must be an integer of at least 1, got 0"),
         ({"epochs": 0}, "epochs must be an integer of at least 1"),
-        ({"learning_rate": 0.0}, "learning_rate is out of range, got 0.0"),
+        ({"learning_rate": 0.0}, "learning_rate must be a number above 0, got 0.0"),
         ({"network": {"widths": (7,), "heads": 2}}, "must be a multiple of heads=2, got 7"),
         ({"network": {"depth": 2}}, "depth"),
         ({"device": "abacus"}, "device='abacus' cannot be used"),
