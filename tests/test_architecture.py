@@ -1,6 +1,8 @@
-"""The order of imports between the folders, who may import what, and the length of signatures."""
+"""The order of imports, who may import what, the length of signatures, and that nothing is written twice."""
 
 import ast
+import re
+from collections import defaultdict
 
 import pytest
 
@@ -19,8 +21,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {}
 
 KERNELS = {"compiled", "njit", "jit", "intrinsic", "overload", "overload_method", "vectorize", "guvectorize"}
 MOST_POSITIONAL = 8
-# Functions outside compiled kernels that take more positional parameters than that. To be emptied.
-TOO_MANY = {"io/_atoms.py::add", "nn/_training.py::_one_epoch"}
 
 
 def imports(tree, package):
@@ -128,8 +128,7 @@ def test_no_function_takes_more_than_eight_positional_parameters():
         for path in SOURCE.rglob("*.py")
         for name in long_signatures(ast.parse(path.read_text()))
     }
-    assert found - TOO_MANY == set(), "give them keyword-only parameters"
-    assert TOO_MANY - found == set(), "mended: take them off the list"
+    assert found == set(), "give them keyword-only parameters"
 
 
 def test_a_long_signature_is_found():
@@ -149,3 +148,70 @@ def outer():
     def nested({names}): ...
 """
     assert list(long_signatures(ast.parse(code))) == ["plain", "method", "nested"]
+
+
+LINES = 6  # so many lines in a row are a piece of code of its own, which belongs in one place
+# The code of the library by file ending, and how its comments begin; those of HTML and CSS look like code.
+COMMENT = {".py": "#", ".js": "//", ".css": None, ".html": None}
+THIN = re.compile(r"[\s{}()\[\];,:.]*")
+IMPORT = re.compile(r"import\b|from \S+ import\b")
+
+
+def lines_that_count(text, comment):
+    """(number, line with its white space folded) of all but blank, comment, bracket and import lines."""
+    aside = ("/*", "*", '"""', "'''", *([comment] if comment else []))
+    for number, line in enumerate(text.split("\n"), 1):
+        folded = " ".join(line.split())
+        if len(folded) < 3 or THIN.fullmatch(folded) or IMPORT.match(folded):
+            continue
+        if not folded.startswith(aside) or folded.startswith("*/"):
+            yield number, folded
+
+
+def repeated_runs(root, length=LINES):
+    """Places "file:first-last ~ file:first-last" that share the same run of lines; docstrings count too."""
+    places = defaultdict(list)
+    for path in sorted(p for p in root.rglob("*") if p.suffix in COMMENT):
+        file = path.relative_to(root).as_posix()
+        lines = list(lines_that_count(path.read_text(encoding="utf-8"), COMMENT[path.suffix]))
+        for i in range(len(lines) - length + 1):
+            run = lines[i : i + length]
+            places[tuple(line for _, line in run)].append((file, run[0][0], run[-1][0]))
+    for found in places.values():
+        first, *rest = found
+        # Six equal lines one below the other share lines with themselves: that is one place.
+        other = [p for p in rest if p[0] != first[0] or p[1] > first[2]]
+        if other:
+            yield " ~ ".join(f"{file}:{start}-{end}" for file, start, end in (first, *other))
+
+
+def test_no_six_lines_stand_twice():
+    assert list(repeated_runs(SOURCE)) == [], "write it once, and use it in both places"
+
+
+RUN = "".join(f"        self.part_{i} = {i} + given  # note\n" for i in range(LINES))
+LESS = "".join(RUN.splitlines(keepends=True)[1:])
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "found"),
+    [
+        (RUN, RUN, True),
+        (RUN, "x = 1\nif x:\n" + RUN, True),  # further down, and indented otherwise
+        (RUN, RUN.replace("        ", "  ").replace("_2 =", "_2  ="), True),
+        (RUN, RUN.replace("self.part_3", "\n# why\n)\nimport os\nself.part_3"), True),  # these do not count
+        (RUN + "def f():\n    pass\n" + RUN, "", True),  # twice in one file
+        (RUN, LESS, False),
+        (RUN, RUN.replace("part_3", "part_9"), False),
+        (RUN, LESS + "x = 1\n" + RUN[: len(RUN) - len(LESS)], False),
+        ("import os\n" * 9, "import os\n" * 9, False),
+        ("# a comment\n" * 9 + ")\n" * 9, "# a comment\n" * 9 + ")\n" * 9, False),
+        ("    0.5,\n" * 11, "", False),  # a table of equal rows, not twice six
+    ],
+)
+def test_a_repeated_run_is_found(one, two, found, tmp_path):
+    (tmp_path / "part").mkdir()
+    (tmp_path / "a.py").write_text(one)
+    (tmp_path / "part" / "b.py").write_text(two)
+    (tmp_path / "c.txt").write_text(one)  # not code
+    assert bool(list(repeated_runs(tmp_path))) == found

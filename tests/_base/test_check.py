@@ -277,7 +277,7 @@ WRONG_CLOUDS = {
     ),
     "other dimension": (
         [SQUARE, SQUARE, np.zeros((4, 3))],
-        "clouds[2] has 3 coordinates a point, clouds[0] has 2; all must agree",
+        "clouds[2] has 3 coordinates per point, clouds[0] has 2; all must agree",
     ),
 }
 

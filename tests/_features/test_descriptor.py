@@ -189,7 +189,7 @@ def test_two_points_and_a_line_are_defined():
             "blocks must be some of 'global', 'hds', 'density', 'dimension', 'transition' "
             "for variant='simple', got ('spectrum',)",
         ),
-        ({"n_dims": 2}, "clouds[0] has 3 coordinates a point, but n_dims=2 was asked for"),
+        ({"n_dims": 2}, "clouds[0] has 3 coordinates per point, but n_dims=2 was asked for"),
         ({"dtype": "float16"}, "dtype must be 'float64' or 'float32', got 'float16'"),
         ({"n_jobs": 0}, "n_jobs must be a positive integer, -1 for all cores, or None for one, got 0"),
     ],

@@ -185,7 +185,7 @@ def changed(folder, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.update(kind="other"), "is not a DescriptorClassifier"),
+        (lambda f: f.update(estimator="Other"), "holds a Other, not a DescriptorClassifier"),
         (lambda f: f["descriptor"].update(name="os"), "descriptor must be one of 'FPFH', .* got 'os'"),
         (lambda f: f["descriptor"]["params"].update(n_times=10**12), "has 5000000000000 columns"),
         (lambda f: f["descriptor"]["params"].update(n_times="many"), "n_times must be an integer"),
@@ -208,11 +208,23 @@ def test_files_that_do_not_fit(tmp_path, change, message):
 def test_models_of_the_other_kind_are_refused(tmp_path):
     clouds, labels = some_clouds()
     hf.HFSClassifier("simple", head="lda", n_scales=3).fit(clouds, labels).save(tmp_path / "theirs")
-    with pytest.raises(ValueError, match="is not a DescriptorClassifier"):
+    with pytest.raises(ValueError, match="holds a HFSClassifier, not a DescriptorClassifier"):
         DescriptorClassifier.load(tmp_path / "theirs")
     DescriptorClassifier("HKS", head="lda").fit(clouds, labels).save(tmp_path / "ours")
-    with pytest.raises(ValueError, match=r"is not a whole model|cannot be loaded"):
+    with pytest.raises(ValueError, match="holds a DescriptorClassifier, not a HFSClassifier"):
         hf.HFSClassifier.load(tmp_path / "ours")
+
+
+def test_files_that_name_the_class_as_they_once_did_are_read(tmp_path):
+    clouds, labels = some_clouds()
+    model = DescriptorClassifier("HKS", head="lda").fit(clouds, labels)
+    model.save(tmp_path / "model")
+    once = changed(tmp_path / "model", lambda f: f.update(kind=f.pop("estimator")))
+    np.testing.assert_array_equal(
+        DescriptorClassifier.load(once).predict_proba(clouds), model.predict_proba(clouds)
+    )
+    with pytest.raises(ValueError, match="holds a DescriptorClassifier, not a HFSClassifier"):
+        hf.HFSClassifier.load(once)
 
 
 def test_a_descriptor_from_elsewhere_cannot_be_saved(tmp_path):

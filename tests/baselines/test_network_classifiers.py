@@ -97,7 +97,9 @@ def test_plane_clouds(name):
     deep = [np.c_[cloud, np.zeros(len(cloud))] for cloud in flat]
     one, other = classifier(name).fit(flat, labels), classifier(name).fit(deep, labels)
     np.testing.assert_array_equal(one.predict_proba(flat), other.predict_proba(deep))
-    with pytest.raises(ValueError, match="has 3 coordinates a point, but the classifier was fitted on 2"):
+    with pytest.raises(
+        ValueError, match=f"has 3 coordinates per point, but {type(one).__name__} was fitted on 2"
+    ):
         one.predict(deep)
 
 

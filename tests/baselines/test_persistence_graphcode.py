@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
+from tests.helpers.chance import chance_band, coin_labels
 from tests.helpers.estimator_checks import CHECKS, some_clouds
 from tests.helpers.forgery import forged, put, said
 
@@ -162,21 +163,36 @@ def test_checks_of_estimators(check):
     check(small())
 
 
-@pytest.mark.parametrize("edges", [True, False])
-def test_it_learns_rings_and_disks(edges):
+def rings_and_disks(count, m):
+    """In turn, of m to m + 4 points."""
     rng = np.random.default_rng(7)
     clouds, labels = [], []
-    for i in range(48):
-        angle = rng.uniform(0, 2 * np.pi, 40 + i % 5)
+    for i in range(count):
+        angle = rng.uniform(0, 2 * np.pi, m + i % 5)
         radius = np.sqrt(rng.random(len(angle))) if i % 2 else rng.normal(1.0, 0.05, len(angle))
         clouds.append(np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1))
         labels.append("disk" if i % 2 else "ring")
-    labels = np.array(labels)
-    options = {"edges": edges, "epochs": 15, "batch_size": 8, "learning_rate": 5e-3, "network": None}
-    model = small(**options).fit(clouds[:32], labels[:32])
+    return clouds, np.array(labels)
+
+
+LEARNING = {"epochs": 15, "batch_size": 8, "learning_rate": 5e-3, "network": None}
+
+
+@pytest.mark.parametrize("edges", [True, False])
+def test_it_learns_rings_and_disks(edges):
+    clouds, labels = rings_and_disks(48, 40)
+    model = small(**LEARNING, edges=edges).fit(clouds[:32], labels[:32])
     assert model.score(clouds[32:], labels[32:]) > 0.9
-    shuffled = np.random.default_rng(0).permutation(labels[:32])
-    assert small(**options).fit(clouds[:32], shuffled).score(clouds[32:], labels[32:]) < 0.9
+
+
+@pytest.mark.parametrize("edges", [True, False])
+def test_labels_by_a_coin_are_not_predicted(edges):
+    """Of 50 clouds 14 to 36 are right by chance, in all but one of 1,000 cases."""
+    clouds, _ = rings_and_disks(100, 20)
+    labels = coin_labels(100, seed=0)
+    model = small(**LEARNING, edges=edges).fit(clouds[:50], labels[:50])
+    low, high = chance_band(50)
+    assert low <= np.sum(model.predict(clouds[50:]) == labels[50:]) <= high
 
 
 def test_training_goes_on_to_the_same_weights(tmp_path, monkeypatch):
@@ -211,7 +227,7 @@ def test_training_goes_on_to_the_same_weights(tmp_path, monkeypatch):
         ({"n_slices": 0}, "n_slices must be an integer of at least 1, got 0"),
         ({"max_bars": 0}, "max_bars must be an integer of at least 1, got 0"),
         ({"epochs": 0}, "epochs must be an integer of at least 1"),
-        ({"learning_rate": 0.0}, "learning_rate is out of range, got 0.0"),
+        ({"learning_rate": 0.0}, "learning_rate must be a number above 0, got 0.0"),
         ({"network": {"widths": (7,), "heads": 2}}, "must be a multiple of heads=2, got 7"),
         ({"network": {"depth": 2}}, "depth"),
         ({"device": "abacus"}, "device='abacus' cannot be used"),

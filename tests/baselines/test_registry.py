@@ -1,12 +1,16 @@
 """What the registry says of each method, and that the package is light."""
 
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
+from inspect import Parameter
 from pathlib import Path
 
 import pytest
+from sklearn.base import clone
 
 import heatfield as hf
 from heatfield.baselines import _registry
@@ -30,6 +34,28 @@ def test_every_method_has_a_record():
     text = repr(table)
     assert len(text.splitlines()) == 1 + len(table) + sum(not record.installed for record in table)
     assert set(dir(hf.baselines)) >= {record.name for record in table}
+
+
+CLASSES = sorted({*_registry.METHODS, "DescriptorClassifier"})
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_parameter_is_explicit_and_documented(name):
+    """In the order of the constructor; shared parts of docstrings are filled in."""
+    kind = getattr(hf.baselines, name)
+    params = inspect.signature(kind).parameters
+    assert {p.kind for p in params.values()} <= {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
+    assert sorted(kind().get_params(deep=False)) == sorted(params)
+    text = inspect.cleandoc(kind.__doc__)
+    assert not re.search(r"^ *\{\w+\}$", text, re.MULTILINE)
+    section = text.split("Parameters\n----------\n")[1].split("\n\n")[0]
+    heads = [line.split(" :")[0] for line in section.splitlines() if not line.startswith(" ")]
+    documented = [word for head in heads for word in head.split(", ")]
+    assert documented == list(params)
+    assert ">>> " in text.split("Examples\n--------\n")[1]
+    given = clone(kind().set_params(n_jobs=2) if "n_jobs" in params else kind())
+    assert type(given) is kind
+    assert given.get_params().keys() == kind().get_params().keys()
 
 
 def test_networks_say_their_size():

@@ -218,12 +218,12 @@ def test_a_stopped_training_continues(folder, tmp_path, where, monkeypatch, caps
     epochs = []
     one_epoch = _training._one_epoch
 
-    def counted(*given):
+    def counted(*given, **named):
         if len(epochs) == 6:  # in the second fold
             epochs.append("stop")
             raise KeyboardInterrupt
         epochs.append("epoch")
-        return one_epoch(*given)
+        return one_epoch(*given, **named)
 
     monkeypatch.setattr(_training, "_one_epoch", counted)
     capsys.readouterr()

@@ -126,7 +126,7 @@ def broken_cloud_is_named(estimator):
     with pytest.raises(ValueError, match=r"clouds\[7\] has nan in row 3, column 1"):
         estimator.fit(bad, labels)
     bad[7] = clouds[7][:, :2]
-    with pytest.raises(ValueError, match=r"clouds\[7\] has 2 coordinates a point, clouds\[0\] has 3"):
+    with pytest.raises(ValueError, match=r"clouds\[7\] has 2 coordinates per point, clouds\[0\] has 3"):
         estimator.fit(bad, labels)
 
 
@@ -138,7 +138,7 @@ def wrong_input_is_refused(estimator):
     with pytest.raises(ValueError, match=r"for a single cloud pass \[points\]"):
         estimator.fit(clouds[0], labels[: len(clouds[0])])
     estimator.fit(clouds, labels)
-    with pytest.raises(ValueError, match="has 2 coordinates a point, but"):
+    with pytest.raises(ValueError, match="has 2 coordinates per point, but"):
         output(estimator, [cloud[:, :2] for cloud in clouds])
 
 

@@ -333,7 +333,7 @@ def test_line_of_progress_fits_the_terminal(columns, monkeypatch):
     assert len(shown) < columns
     if columns >= 80:
         assert "validation 100.0 %" in shown
-        assert shown.endswith("51:25 left" if columns == 80 else "12.34 s an epoch, 51 min 25 s left")
+        assert shown.endswith("51:25 left" if columns == 80 else "12.34 s per epoch, 51 min 25 s left")
 
 
 def test_every_part_of_the_training_can_be_asked_for():

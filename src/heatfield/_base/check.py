@@ -125,7 +125,7 @@ def as_clouds(clouds: Any, name: str = "clouds") -> list[Array]:
     for i, cloud in enumerate(checked):
         if cloud.shape[1] != n:
             raise ValueError(
-                f"{name}[{i}] has {cloud.shape[1]} coordinates a point, {name}[0] has {n}; all must agree"
+                f"{name}[{i}] has {cloud.shape[1]} coordinates per point, {name}[0] has {n}; all must agree"
             )
     return checked
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .documented import CHECKPOINT, DEVICE, PROGRESS, READOUT, documented
 from .estimator import CloudClassifier
 
 
+@documented(device=DEVICE, checkpoint=CHECKPOINT, progress=PROGRESS, readout=READOUT)
 class HFSClassifier(CloudClassifier):
     """Classify point clouds by their heat field signatures.
 
@@ -77,23 +79,18 @@ class HFSClassifier(CloudClassifier):
         to the bit.
     n_jobs : int
         Threads that compute features; -1 for all cores.
-    device : str
-        "cpu", "cuda", ...; "auto" is a GPU if there is one.
-    checkpoint : path-like, optional
-        A file that is written after every epoch. Where it exists, training goes on from it and ends with
-        the same weights as if it had not been stopped.
+    {device}
+    {checkpoint}
     cache : path-like, optional
         A folder that keeps the features of the training clouds.
-    progress : bool, optional
-        A line with loss, accuracy and time left; by default on a terminal.
+    {progress}
 
     Attributes
     ----------
     classes_ : the labels
     n_dims_ : the dimension of the points
     descriptor_ : the fitted `HFSDescriptor`
-    readout_ : the scikit-learn pipeline from descriptors to labels
-    head_, head_scores_ : the head in use; with "auto", the accuracy of each candidate
+    {readout}
     learner_, history_ : of a learned variant, the network with its scaling, and loss and accuracy by epoch
 
     Examples

@@ -16,7 +16,7 @@ from .._features.cloud_input import CloudEstimator
 from .._features.layout import VARIANT_BLOCKS
 from . import closed_form, learned
 from .input_range import InputRange
-from .labels import Labels, checked_labels
+from .labels import Labels, checked_labels, checked_training
 from .learned import LEARNED, LearningPlan
 from .training_options import refuse_learned_options
 
@@ -39,18 +39,14 @@ class CloudClassifier(ClassifierMixin, CloudEstimator):
         -------
         self : HFSClassifier
         """
-        checked = as_clouds(clouds)
-        if not hasattr(y, "__len__"):
-            raise ValueError(f"y must be a label for each cloud, got {y!r}")
-        if len(y) != len(checked):
-            raise ValueError(f"y has {len(y)} labels for {len(checked)} clouds")
+        checked, labels = checked_training(clouds, y)
         self._forget()
-        plan = self._check_settings(y, checked[0].shape[1])  # errors are raised before the long work
+        plan = self._check_settings(labels, checked[0].shape[1])  # errors are raised before the long work
         if plan is not None:
             table = learned.table_of(self, checked, plan.learner.recipe, cache=self.cache)
             learned.fit(self, table, plan)
         else:
-            closed_form.fit(self, checked, checked_labels(y))
+            closed_form.fit(self, checked, labels)
         self.input_range_ = InputRange.of(checked)
         return self
 
@@ -216,11 +212,6 @@ class CloudClassifier(ClassifierMixin, CloudEstimator):
         if self.variant not in LEARNED:
             refuse_learned_options(self)
         return self.variant in LEARNED
-
-    def _forget(self) -> None:
-        """Remove all attributes of an earlier fit, also where the variant has changed."""
-        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
-            delattr(self, name)
 
     def _check_settings(self, y: Labels, n_dims: int) -> LearningPlan | None:
         """A ValueError where settings do not go together, or not with the labels; nothing is computed."""

@@ -1,4 +1,4 @@
-"""Labels of clouds, checked."""
+"""Labels of clouds, checked, and clouds with their labels."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
+
+from .._base.check import Array, as_clouds
 
 Labels = Sequence[Any] | NDArray[Any]
 
@@ -26,6 +28,21 @@ def checked_labels(y: Labels) -> np.ndarray:
     if len(np.unique(labels)) < 2:
         raise ValueError(f"y must hold at least two classes, got only {np.unique(labels).tolist()}")
     return labels
+
+
+def labels_for(y: Any, count: int) -> np.ndarray:
+    """Labels of so many clouds, checked."""
+    if not hasattr(y, "__len__"):
+        raise ValueError(f"y must be a label for each cloud, got {y!r}")
+    if len(y) != count:
+        raise ValueError(f"y has {len(y)} labels for {count} clouds")
+    return checked_labels(y)
+
+
+def checked_training(clouds: Any, y: Any) -> tuple[list[Array], np.ndarray]:
+    """Clouds and as many labels, or a ValueError."""
+    checked = as_clouds(clouds)
+    return checked, labels_for(y, len(checked))
 
 
 def rarest_class(labels: np.ndarray) -> tuple[Any, int]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import Array
+from .._features.cloud_input import check_same_dims
 from .._features.point_features import PointSettings
 from .._features.point_table import PointTable, point_table
 from .._features.settings import options_of
@@ -67,11 +68,8 @@ def table_of(
 ) -> PointTable:
     """Features by a recipe, in the unit of the fitted network where the recipe is its own."""
     learner = getattr(model, "learner_", None)
-    if learner is not None and clouds[0].shape[1] != learner.recipe.n_dims:
-        raise ValueError(
-            f"clouds[0] has {clouds[0].shape[1]} coordinates a point, "
-            f"but the classifier was fitted on {learner.recipe.n_dims}"
-        )
+    if learner is not None:
+        check_same_dims(clouds, learner.recipe.n_dims, "the classifier")
     unit = learner.unit if learner is not None and learner.recipe == recipe else None
     return point_table(clouds, recipe, unit=unit, n_jobs=model.n_jobs, cache=cache)
 

@@ -1,4 +1,4 @@
-"""How a learned variant is trained: the options of `HFSClassifier`, checked."""
+"""How a network is trained: the options of `HFSClassifier` and of the baselines with a network, checked."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def refuse_learned_options(model: Any) -> None:
 
 
 def training(model: Any, labels: NDArray, classes: NDArray, recipe: Training | None = None) -> Training:
-    """How to train: the recipe, by default the variant's own, with what the user asked for."""
+    """How to train: the recipe, by default the variant's own, with what the user asked for.
+
+    A model need not have all of these options.
+    """
     found = learner_module().RECIPES[model.variant] if recipe is None else recipe
     asked: dict[str, Any] = {"progress": model.progress}
     if model.random_state is not None:
@@ -44,9 +47,9 @@ def training(model: Any, labels: NDArray, classes: NDArray, recipe: Training | N
         asked["epochs"] = check_count(model.epochs, "epochs", 1)
     if model.batch_size is not None:
         asked["batch_size"] = check_count(model.batch_size, "batch_size", 2)
-    if model.optimizer is not None:
+    if getattr(model, "optimizer", None) is not None:
         asked["optimizer"] = check_choice(model.optimizer, "optimizer", ("adam", "sgd"))
-    if model.augment is not None:
+    if getattr(model, "augment", None) is not None:
         if recipe is None and model.variant != "dgcnn":
             raise ValueError(
                 f"augment={model.augment!r} is an option of variant='dgcnn', which sees the coordinates, "
@@ -87,7 +90,7 @@ def training(model: Any, labels: NDArray, classes: NDArray, recipe: Training | N
         asked["checkpoint"] = Path(model.checkpoint)
         if asked["checkpoint"].is_dir():
             raise ValueError(f"checkpoint must be a file, got the folder {str(model.checkpoint)!r}")
-    if model.class_weight is not None:
+    if getattr(model, "class_weight", None) is not None:
         asked["class_weight"] = _class_weights(model.class_weight, labels, classes)
     return replace(found, **asked)
 

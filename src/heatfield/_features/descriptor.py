@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, thread_count
-from .cloud_input import CloudEstimator
+from .cloud_input import CloudEstimator, check_same_dims
 from .describe import describe_cloud
 from .layout import Layout
 from .schedule import each_cloud, warn_of_empty
@@ -114,7 +114,7 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
         """`fit` where the dimension of the points is known: nothing else is learnt from clouds."""
         if self.n_dims is not None and self.n_dims != n:
             raise ValueError(
-                f"clouds[0] has {n} coordinates a point, but n_dims={self.n_dims!r} was asked for"
+                f"clouds[0] has {n} coordinates per point, but n_dims={self.n_dims!r} was asked for"
             )
         self._settings(n)
         self.n_dims_ = n
@@ -166,11 +166,7 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
 
     def _compute(self, clouds: list[Array], n_jobs: Any = "own") -> Array:
         """`transform` of clouds that were checked before, by the descriptor's own ``n_jobs`` or another."""
-        if clouds[0].shape[1] != self.n_dims_:
-            raise ValueError(
-                f"clouds[0] has {clouds[0].shape[1]} coordinates a point, "
-                f"but the descriptor was fitted on {self.n_dims_}"
-            )
+        check_same_dims(clouds, self.n_dims_, "the descriptor")
         settings = self._settings(self.n_dims_)
         out = np.empty((len(clouds), settings.columns.width))
         each_cloud(

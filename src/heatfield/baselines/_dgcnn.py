@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ._network import NetworkClassifier
+from .._classifier.documented import documented
+from ._network import OPTIONS, NetworkClassifier, example
 
 
+@documented(options=OPTIONS, example=example("DGCNN", 'rotation="so3", '))
 class DGCNN(NetworkClassifier):
     """DGCNN (Wang, Sun, Liu, Sarma, Bronstein and Solomon, TOG 2019), after its authors' PyTorch code.
 
@@ -20,13 +22,7 @@ class DGCNN(NetworkClassifier):
     ----------
     {options}
 
-    Examples
-    --------
-    >>> import heatfield as hf
-    >>> clouds, labels = hf.datasets.make_four_shapes(n_per_class=4, n_points=32)
-    >>> model = hf.baselines.DGCNN(rotation="so3", epochs=1, random_state=0).fit(clouds, labels)
-    >>> model.predict_proba(clouds).shape, model.n_points_
-    ((16, 4), 32)
+    {example}
     """
 
     _kind = "dgcnn"

@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from .._base.check import Array, HeatFieldWarning, as_clouds, as_points, thread_count
 from .._base.threads import pieces, run_pieces
+from .._features.cloud_input import CloudEstimator, check_same_dims
 from .._features.layout import Layout
 from .._features.pooling import STATISTICS, pool_channels
 
 
-class PointDescriptor(TransformerMixin, BaseEstimator, ABC):
+class PointDescriptor(TransformerMixin, CloudEstimator, ABC):
     """Features of every point, pooled over the points of each cloud: the base of the descriptor baselines.
 
     A subclass says which parameters are valid (`_settings`), how its features are called (`_axes`) and
@@ -58,11 +59,7 @@ class PointDescriptor(TransformerMixin, BaseEstimator, ABC):
         """Pooled features (N, columns) of N clouds."""
         check_is_fitted(self, "n_dims_")
         checked = as_clouds(clouds)
-        if checked[0].shape[1] != self.n_dims_:
-            raise ValueError(
-                f"clouds[0] has {checked[0].shape[1]} coordinates a point, "
-                f"but the descriptor was fitted on {self.n_dims_}"
-            )
+        check_same_dims(checked, self.n_dims_, "the descriptor")
         return self._compute(checked)
 
     def fit_transform(self, clouds: Sequence[ArrayLike], y: Any = None, **params: Any) -> Any:  # noqa: ARG002
@@ -153,14 +150,6 @@ class PointDescriptor(TransformerMixin, BaseEstimator, ABC):
                 stacklevel=4,
             )
         return out
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A list of clouds is neither a 2-D array nor free of gaps.
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        tags.no_validation = True
-        return tags
 
 
 def pool_defined(channels: Array, out: Array) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ._network import NetworkClassifier
+from .._classifier.documented import documented
+from ._network import OPTIONS, NetworkClassifier, example
 
 
+@documented(options=OPTIONS, example=example("PointTransformer"))
 class PointTransformer(NetworkClassifier):
     """Point Transformer (Zhao, Jiang, Jia, Torr and Koltun, ICCV 2021), the classifier of 38 layers.
 
@@ -21,13 +23,7 @@ class PointTransformer(NetworkClassifier):
     ----------
     {options}
 
-    Examples
-    --------
-    >>> import heatfield as hf
-    >>> clouds, labels = hf.datasets.make_four_shapes(n_per_class=4, n_points=32)
-    >>> model = hf.baselines.PointTransformer(epochs=1, random_state=0).fit(clouds, labels)
-    >>> model.predict_proba(clouds).shape, model.n_points_
-    ((16, 4), 32)
+    {example}
     """
 
     _kind = "point_transformer"

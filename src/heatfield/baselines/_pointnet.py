@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ._network import NetworkClassifier
+from .._classifier.documented import documented
+from ._network import OPTIONS, NetworkClassifier, example
 
 
+@documented(options=OPTIONS, example=example("PointNet"))
 class PointNet(NetworkClassifier):
     """PointNet (Qi, Su, Mo and Guibas, CVPR 2017), after its authors' code.
 
@@ -22,13 +24,7 @@ class PointNet(NetworkClassifier):
     ----------
     {options}
 
-    Examples
-    --------
-    >>> import heatfield as hf
-    >>> clouds, labels = hf.datasets.make_four_shapes(n_per_class=4, n_points=32)
-    >>> model = hf.baselines.PointNet(epochs=1, random_state=0).fit(clouds, labels)
-    >>> model.predict_proba(clouds).shape, model.n_points_
-    ((16, 4), 32)
+    {example}
     """
 
     _kind = "pointnet"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import field
 from typing import Any
 
-from ._network import NetworkClassifier
+from .._classifier.documented import documented
+from ._estimator import options
+from ._network import OPTIONS, NetworkClassifier, example
 
 
+@documented(options=OPTIONS, example=example("PointNet2", 'grouping="msg", '))
+@options
 class PointNet2(NetworkClassifier):
     """PointNet++ (Qi, Yi, Su and Guibas, NeurIPS 2017), after its authors' code.
 
@@ -27,67 +30,17 @@ class PointNet2(NetworkClassifier):
     Parameters
     ----------
     grouping : "ssg" or "msg"
-        One radius a level, 0.2 and 0.4; or three, 0.1, 0.2, 0.4 and 0.2, 0.4, 0.8. The HFS paper does not say
-        which it has.
+        One radius per level, 0.2 and 0.4; or three, 0.1, 0.2, 0.4 and 0.2, 0.4, 0.8. The HFS paper does not
+        say which it has.
     {options}
 
-    Examples
-    --------
-    >>> import heatfield as hf
-    >>> clouds, labels = hf.datasets.make_four_shapes(n_per_class=4, n_points=32)
-    >>> model = hf.baselines.PointNet2(grouping="msg", epochs=1, random_state=0).fit(clouds, labels)
-    >>> model.predict_proba(clouds).shape, model.n_points_
-    ((16, 4), 32)
+    {example}
     """
 
     _kind = "pointnet2"
 
-    def __init__(
-        self,
-        grouping: str = "ssg",
-        *,
-        n_points: int | None = None,
-        rotation: str | None = "z",
-        epochs: int | None = None,
-        random_state: int | None = None,
-        network: Mapping[str, Any] | None = None,
-        batch_size: int | None = None,
-        optimizer: str | None = None,
-        learning_rate: float | None = None,
-        final_rate: float | None = None,
-        weight_decay: float | None = None,
-        label_smoothing: float | None = None,
-        class_weight: str | Mapping[Any, float] | None = None,
-        augment: bool | None = None,
-        redraw: bool = False,
-        validation: float | None = None,
-        patience: int | None = None,
-        checkpoint: str | Path | None = None,
-        device: str = "auto",
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            n_points=n_points,
-            rotation=rotation,
-            epochs=epochs,
-            random_state=random_state,
-            network=network,
-            batch_size=batch_size,
-            optimizer=optimizer,
-            learning_rate=learning_rate,
-            final_rate=final_rate,
-            weight_decay=weight_decay,
-            label_smoothing=label_smoothing,
-            class_weight=class_weight,
-            augment=augment,
-            redraw=redraw,
-            validation=validation,
-            patience=patience,
-            checkpoint=checkpoint,
-            device=device,
-            progress=progress,
-        )
-        self.grouping = grouping
+    # The only one that can be given by position.
+    grouping: str = field(default="ssg", kw_only=False)
 
     def _parts(self) -> dict[str, Any]:
         return {"grouping": self.grouping, **super()._parts()}

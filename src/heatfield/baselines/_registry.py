@@ -31,10 +31,12 @@ METHODS: dict[str, Method] = {
     ),
     "VNDGCNN": Method("_vn_dgcnn", "torch", "Deng et al. 2021, FlyingGiraffe/vnn-pc"),
     "MPImage": Method("_mp_image", "persistence", "Carrière and Blumberg 2020; by multipers"),
-    "MPLandscape": Method("_mp_landscape", "persistence", "Vipond 2020; by multipers"),
-    "MPSignedMeasure": Method("_mp_signed_measure", "persistence", "Loiseaux et al. 2023; by multipers"),
+    "MPLandscape": Method("_mp_landscape", "persistence", "Vipond 2020; own implementation"),
+    "MPSignedMeasure": Method(
+        "_mp_signed_measure", "persistence", "Loiseaux et al. 2023; own implementation"
+    ),
     "GraphCode": Method("_graphcode", "persistence,torch", "Kerber and Russold 2024; own implementation"),
-    "GRIL": Method("_gril", "persistence", "Xin et al. 2023; own implementation, from the definition"),
+    "GRIL": Method("_gril", "persistence", "Xin et al. 2023; own implementation, not checked against theirs"),
 }
 
 # What an extra brings: the modules that must be importable.

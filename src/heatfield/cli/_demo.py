@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--out", type=Path, default=Path("heatfield-demo"), help="folder for pictures and results"
     )
-    parser.add_argument("--clouds", type=int, default=60, help="Orbit5k clouds a class (default 60)")
+    parser.add_argument("--clouds", type=int, default=60, help="Orbit5k clouds per class (default 60)")
     parser.add_argument("--jobs", type=int, default=-1, help="threads (default: all cores)")
 
 
@@ -60,7 +60,7 @@ def _classify(hf: Any, options: argparse.Namespace) -> dict[str, Any]:
     features = descriptor.fit_transform(clouds)
     seconds = time.perf_counter() - started
     rate = len(clouds) / seconds
-    print(f"  described in {seconds:.1f} s: {rate:.0f} clouds a second, {features.shape[1]} numbers each")
+    print(f"  described in {seconds:.1f} s: {rate:.0f} clouds per second, {features.shape[1]} numbers each")
     test = np.arange(len(clouds)) % 10 < 3
     model = hf.HFSClassifier("desc", random_state=0).fit_features(features[~test], labels[~test], n_dims=2)
     accuracy = float((model.predict_features(features[test]) == labels[test]).mean())

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_reading(parser)
     parser.add_argument(
         "--per-point", choices=_POINT_SUFFIXES, metavar="FORMAT",
-        help=f"also write signatures at every point, one file a cloud: {', '.join(_POINT_SUFFIXES)}",
+        help=f"also write signatures at every point, one file per cloud: {', '.join(_POINT_SUFFIXES)}",
     )  # fmt: skip
     parser.add_argument(
         "--point-channels", metavar="A,B",
@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
             + (f"; {len(files) - fresh} were done before" if fresh < len(files) else "")
         )
         print(
-            f"{seconds:.1f} s, {fresh / seconds:.1f} clouds a second, "
+            f"{seconds:.1f} s, {fresh / seconds:.1f} clouds per second, "
             f"{workers} process{'es' * (workers > 1)}"
             + (f", {100 * reading / work:.0f} % of the work was reading" if work else "")
         )

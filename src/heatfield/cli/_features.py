@@ -1,4 +1,4 @@
-"""The table of features: one row a cloud, with its configuration inside."""
+"""The table of features: one row per cloud, with its configuration inside."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Shard:
     files: tuple[str, ...]
     settings: Settings
     folder: str
-    point_targets: tuple[str, ...]  # per-point files, one a file, or none
+    point_targets: tuple[str, ...]  # per-point files, one per file, or none
 
     @property
     def path(self) -> Path:
@@ -83,7 +83,7 @@ class Result:
     """Rows of one shard: features where a file could be described, a reason where not."""
 
     counts: NDArray[np.int64]  # (k, 3): points in the file, points described, dimension; -1 where unreadable
-    features: list[NDArray[np.float64]]  # one a file, empty where unreadable
+    features: list[NDArray[np.float64]]  # one per file, empty where unreadable
     problems: list[tuple[str, str]]  # place and problem, ("", "") where fine
     seconds: tuple[float, float] = (0.0, 0.0)  # reading, describing; not stored
 

@@ -142,7 +142,7 @@ def cloud_of(source: Source, array: NDArray[Any], dims: int | None, kind: str, p
     n = array.shape[1]
     if n == 0 or n > MOST_COLUMNS or (dims is not None and dims > n):
         raise source.error(
-            f"has {n} coordinates a point" + (f", {dims} were asked for" if dims else ""), place
+            f"has {n} coordinates per point" + (f", {dims} were asked for" if dims else ""), place
         )
     chosen = n if dims is None else dims
     source.check_allowance(8 * len(array) * chosen, "the table of coordinates", place)

@@ -11,6 +11,8 @@ import numpy as np
 from ._cloud import Cloud
 from ._source import Source
 
+# Names of an atom and its residue, chain, number of the residue, letter of the alternative.
+Words = tuple[str, str, str, str, str]
 _BYTES = 150  # that an atom takes while it is gathered
 # Residues that are a calcium ion, as the PDB, CHARMM and others name them.
 CALCIUM = frozenset({"CA", "CAL", "CA2", "CA2+", "CA+2"})
@@ -20,8 +22,8 @@ CALCIUM = frozenset({"CA", "CAL", "CA2", "CA2+", "CA+2"})
 class AtomChoice:
     """Which atoms are wanted.
 
-    ``atoms`` is "CA" (one point a residue), "all", or names such as ("N", "CA", "C").
-    ``model`` counts from 1; None takes every model. ``altloc`` None takes one place an atom,
+    ``atoms`` is "CA" (one point per residue), "all", or names such as ("N", "CA", "C").
+    ``model`` counts from 1; None takes every model. ``altloc`` None takes one place per atom,
     the one of highest occupancy (the first among equals); a letter takes that one and those
     without a letter; "all" takes every place.
     """
@@ -57,10 +59,13 @@ class Atoms:
     _places: dict[tuple[int, str, str, str], int] = field(default_factory=dict)
 
     def add(
-        self, model: int, atom: str, residue: str, chain: str, number: str, altloc: str,
-        x: float, y: float, z: float, occupancy: float, b_factor: float,
-    ) -> None:  # fmt: skip
-        """Take an atom that was already found wanted by name, chain and model; settle alternatives."""
+        self, model: int, words: Words, xyz: tuple[float, float, float], numbers: tuple[float, float]
+    ) -> None:
+        """Take an atom that was already found wanted by name, chain and model; settle alternatives.
+
+        ``words`` are in the order of the columns of this name, ``numbers`` are occupancy and B factor.
+        """
+        atom, _, chain, number, altloc = words
         wanted = self.choice.altloc
         if altloc and wanted not in (None, "all", altloc):
             return
@@ -68,21 +73,19 @@ class Atoms:
             key = (model, chain, number, atom)
             row = self._places.get(key)
             if row is not None:
-                if occupancy > self.numbers[2 * row]:
-                    self._put(row, (atom, residue, chain, number, altloc), (x, y, z), (occupancy, b_factor))
+                if numbers[0] > self.numbers[2 * row]:
+                    self._put(row, words, xyz, numbers)
                 return
             self._places[key] = len(self.models)
         if len(self.models) % 4096 == 0:
             self.source.check_allowance(_BYTES * len(self.models), "the table of atoms", "data")
         self.models.append(model)
-        self.xyz.extend((x, y, z))
-        self.numbers.extend((occupancy, b_factor))
-        for column, word in zip(self.words.values(), (atom, residue, chain, number, altloc), strict=True):
+        self.xyz.extend(xyz)
+        self.numbers.extend(numbers)
+        for column, word in zip(self.words.values(), words, strict=True):
             column.append(self._same.setdefault(word, word))
 
-    def _put(
-        self, row: int, words: tuple[str, ...], xyz: tuple[float, ...], numbers: tuple[float, ...]
-    ) -> None:
+    def _put(self, row: int, words: Words, xyz: tuple[float, ...], numbers: tuple[float, ...]) -> None:
         self.xyz[3 * row : 3 * row + 3] = array("d", xyz)
         self.numbers[2 * row : 2 * row + 2] = array("d", numbers)
         for column, word in zip(self.words.values(), words, strict=True):

@@ -52,9 +52,8 @@ def read_cif(source: Source, choice: AtomChoice) -> Cloud:
             values = " ".join((row[at.x], row[at.y], row[at.z]))
             raise source.error(f"no coordinates in {shown(values)}", place) from None
         number = _known(row[at.number] or row[at.label_number]) + _known(row[at.insertion])
-        atoms.add(
-            model, name, residue, chain, number, _known(row[at.altloc]), x, y, z, occupancy, b_factor,
-        )  # fmt: skip
+        words = (name, residue, chain, number, _known(row[at.altloc]))
+        atoms.add(model, words, (x, y, z), (occupancy, b_factor))
     if not place:
         raise source.error("holds no atoms (no loop of _atom_site)")
     return atoms.cloud("cif")

@@ -91,7 +91,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _check_header(source: Source) -> tuple[int, int, int, bool]:
-    """Count, bytes a point, start of the points, and whether they are compressed."""
+    """Count, bytes per point, start of the points, and whether they are compressed."""
     data = source.data
     if len(data) < 227:
         raise source.error("ends inside the header, which takes 227 bytes or more", f"byte {len(data)}")

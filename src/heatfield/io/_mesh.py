@@ -18,7 +18,7 @@ _MOST_NUMBERS = 64  # of a vertex
 
 
 def read_obj(source: Source) -> Cloud:
-    """Lines v and f of a Wavefront OBJ; six numbers a vertex carry a colour, NaN where some have none."""
+    """Lines v and f of a Wavefront OBJ; six numbers per vertex carry a colour, NaN where some have none."""
     source = source.without(b"#")
     polygons, pieces, m, total = Polygons(source), [], 0, 0
     for numbers, lines in _logical_lines(source):

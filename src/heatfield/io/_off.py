@@ -113,7 +113,7 @@ def _header(source: Source, edges: bool) -> tuple[_Vertex, int, int, int]:
     m, f = source.count(words[0], "vertices", "header"), source.count(words[1], "faces", "header")
     dims += four
     if not 1 <= dims <= MOST_COLUMNS:
-        raise source.error(f"has {dims} coordinates a vertex; 1 to {MOST_COLUMNS} can be read", "header")
+        raise source.error(f"has {dims} coordinates per vertex; 1 to {MOST_COLUMNS} can be read", "header")
     normals = (dims - four if free else 3) if normal else 0
     return _Vertex(dims, normals, 4 * colour, 2 * texture), m, f, position
 

@@ -63,10 +63,8 @@ def read_pdb(source: Source, choice: AtomChoice) -> Cloud:
                 b_factor = float(line[60:66].strip() or 0.0)
             except ValueError:
                 raise source.error(f"no coordinates in {shown(line[30:66])}", f"line {first + i}") from None
-            atoms.add(
-                model, name, line[17:21].strip(), chain, line[22:27].strip(), line[16].strip(),
-                x, y, z, occupancy, b_factor,
-            )  # fmt: skip
+            words = (name, line[17:21].strip(), chain, line[22:27].strip(), line[16].strip())
+            atoms.add(model, words, (x, y, z), (occupancy, b_factor))
     if atoms.seen == 0:
         raise source.error("holds no ATOM or HETATM line")
     return atoms.cloud("pdb")

@@ -1,4 +1,4 @@
-"""Training that survives a kill: one safetensors file an epoch, replaced in one step.
+"""Training that survives a kill: one safetensors file per epoch, replaced in one step.
 
 It holds the network, the optimiser's moments, both random states, and the history. Loading it runs
 no code.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +49,16 @@ class EdgeConv(nn.Module):
         top = torch.where(norm.weight >= 0.0, most, least)
         scaled = (top - mean) * (norm.weight / torch.sqrt(variance + norm.eps)) + norm.bias
         return nn.functional.leaky_relu(scaled, _SLOPE)
+
+
+class DGCNNParts(TypedDict, total=False):
+    """Parts of the network that may differ; `HFSDGCNN` says what they are, and their defaults."""
+
+    k: int
+    widths: Sequence[int]
+    embedding: int
+    head: Sequence[int]
+    dropout: float
 
 
 class HFSDGCNN(nn.Module):

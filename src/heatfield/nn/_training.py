@@ -101,7 +101,7 @@ def train(
     options: Training,
     fingerprint: str,
 ) -> list[dict[str, float]]:
-    """Train in place, from the checkpoint if there is one; returns the history, an entry an epoch.
+    """Train in place, from the checkpoint if there is one; returns the history, an entry per epoch.
 
     With the same seed and one thread the weights are the same to the bit, stopped and resumed or not.
     """
@@ -118,8 +118,10 @@ def train(
     while progress["epoch"] < options.epochs and not progress["stopped"]:
         epoch_start = time.perf_counter()
         options.before_epoch(network, optimizer, progress["epoch"])
-        points = options.points(progress["epoch"])
-        entry = _one_epoch(network, forward, data, target, loss, optimizer, rng, options, points)
+        entry = _one_epoch(
+            network, forward, data, target, loss, optimizer, rng,
+            batch_size=options.batch_size, points=options.points(progress["epoch"]), augment=options.augment,
+        )  # fmt: skip
         if held_out is not None:
             entry |= _validate(network, forward, *held_out, loss)
         _refuse_divergence(network, entry, progress["epoch"] + 1, options)
@@ -152,19 +154,21 @@ def _one_epoch(
     loss: nn.Module,
     optimizer: torch.optim.Optimizer,
     rng: np.random.Generator,
-    options: Training,
+    *,
+    batch_size: int,
     points: int | None,
+    augment: bool,
 ) -> dict[str, float]:
     network.train()
     order = rng.permutation(len(target))
-    cuts = list(range(options.batch_size, len(order), options.batch_size))
+    cuts = list(range(batch_size, len(order), batch_size))
     if cuts and len(order) - cuts[-1] == 1:  # batch norm needs two: the last cloud joins the batch before
         cuts.pop()
     total, right = 0.0, 0
     for clouds in np.split(order, cuts):
         inputs = data.batch(clouds, points, rng)
         wanted = target[torch.from_numpy(clouds).to(data.device)]
-        logits, penalty = _parts(forward(network, inputs, rng if options.augment else None))
+        logits, penalty = _parts(forward(network, inputs, rng if augment else None))
         value = loss(logits, wanted) + penalty
         optimizer.zero_grad(set_to_none=True)
         value.backward()
@@ -206,7 +210,7 @@ def _validate(
 
 
 class _Line:
-    """How far the training is: on a terminal one line that is overwritten, elsewhere a line an epoch."""
+    """How far the training is: on a terminal one line that is overwritten, elsewhere a line per epoch."""
 
     def __init__(self, options: Training) -> None:
         self.terminal = sys.stderr.isatty()
@@ -222,7 +226,7 @@ class _Line:
         if "validation_accuracy" in entry:
             text += f"  validation {100 * entry['validation_accuracy']:.1f} %"
         minutes, seconds = divmod(round(left), 60)
-        wide = f"{text}  {entry['seconds']:.2f} s an epoch, {minutes} min {seconds:02d} s left"
+        wide = f"{text}  {entry['seconds']:.2f} s per epoch, {minutes} min {seconds:02d} s left"
         room = shutil.get_terminal_size().columns - 1  # a line that wraps could not be overwritten
         narrow = self.terminal and len(wide) > room
         text = f"{text}  {minutes}:{seconds:02d} left"[:room] if narrow else wide

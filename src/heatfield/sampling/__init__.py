@@ -1,4 +1,4 @@
-"""Fewer points from many: by length, by area, at random, far apart, or one a cell."""
+"""Fewer points from many: by length, by area, at random, far apart, or one per cell."""
 
 from ._pick import farthest_rows, random_rows, voxel_rows
 from ._sample import sample

@@ -1,4 +1,4 @@
-"""Which rows of a cloud to keep: at random, far apart, or one a cell of a grid. No row twice."""
+"""Which rows of a cloud to keep: at random, far apart, or one per cell of a grid. No row twice."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ..closed_form import descriptor_of
 from ..heads import head_pipeline
 from ..input_range import InputRange
 from ..learned import LEARNED, new_learner, point_recipe
-from .folder import read_model, write_model
+from .folder import load_model, write_model
 from .preprocessing import pack, unpack
 
 # Where the training kept its files is not part of the model.
@@ -50,41 +50,21 @@ def save_classifier(model: Any, folder: str | Path, notes: Mapping[str, Any]) ->
 
 def load_classifier(kind: type, folder: str | Path, device: str) -> Any:
     """A classifier as it was saved."""
-    facts, tensors = read_model(folder)
-    try:
-        return _rebuild(kind, facts, tensors, device)
-    except KeyError as error:
-        raise ValueError(f"{str(folder)!r} is not a whole model: {error} is missing") from None
-    except (
-        ValueError,
-        TypeError,
-        AttributeError,
-        LookupError,
-        ArithmeticError,
-        RuntimeError,
-        MemoryError,
-    ) as error:
-        why = str(error) or type(error).__name__
-        raise ValueError(f"{str(folder)!r} cannot be loaded: {why}") from None
+    return load_model(folder, lambda facts, tensors: _rebuild(kind, facts, tensors, device))
 
 
 def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device: str) -> Any:
     # Where to write is the user's choice, never a file's.
     names = set(inspect.signature(kind).parameters) - {*_LOCAL}
-    unknown = set(facts["params"]) - names
-    if unknown:
-        raise ValueError(f"this library does not know the parameter {sorted(unknown)[0]!r}")
-    params = {k: from_plain(v) for k, v in facts["params"].items()}
+    params = saved_params(facts, names)
     check_choice(params["variant"], "variant", (*VARIANT_BLOCKS, *LEARNED))
     model = kind(**params, **({"device": device} if params["variant"] in LEARNED else {}))
-    classes = saved_classes(facts)
+    classes, notes = saved_classes(facts), saved_notes(facts)
     # Every scale and dimension has at least one number: more of them than numbers cannot be right.
     held = sum(array.size for array in tensors.values())
     for name, value in (("n_scales", params["n_scales"]), ("n_dims", facts["n_dims"])):
         if check_count(value, name, 1) > held:
             raise ValueError(f"{name}={value!r} does not fit its {held} numbers")
-    if not isinstance(facts["notes"], dict):
-        raise ValueError("its notes are not an object")
     model.input_range_ = saved_range(facts)
     if model.variant in LEARNED:
         model.learner_ = new_learner(model, point_recipe(model, facts["n_dims"]), len(classes))
@@ -98,8 +78,23 @@ def _rebuild(kind: type, facts: dict[str, Any], tensors: dict[str, Any], device:
         # Where noise ends matters to the fit alone; what it set to 0 is among the tensors.
         blank = head_pipeline(model, model.head_, dense=True)
         model.readout_ = unpack(blank, facts["readout"], tensors, classes, width)
-    model.classes_, model.notes_ = classes, facts["notes"]
+    model.classes_, model.notes_ = classes, notes
     return model
+
+
+def saved_params(facts: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
+    """The parameters of a saved classifier; one that is not known is a ValueError."""
+    unknown = set(facts["params"]) - known
+    if unknown:
+        raise ValueError(f"this library does not know the parameter {sorted(unknown)[0]!r}")
+    return {k: from_plain(v) for k, v in facts["params"].items()}
+
+
+def saved_notes(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The notes of a saved classifier, checked."""
+    if not isinstance(facts["notes"], dict):
+        raise ValueError("its notes are not an object")
+    return facts["notes"]
 
 
 def saved_classes(facts: Mapping[str, Any]) -> NDArray:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,12 @@ from ..._base.arrays import open_regular
 from ..._base.files import write_folder_atomically
 from ..._features.layout import SCHEMA
 
+T = TypeVar("T")
+
+# What a file that was changed with care can make of the code that rebuilds a model.
+_WRONG = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RuntimeError, MemoryError)
 _FORMAT, _VERSION = "heatfield-model", 1
+HFS = "HFSClassifier"
 FACTS, TENSORS = "model.json", "model.safetensors"
 
 
@@ -68,11 +73,12 @@ def write_model(folder: str | Path, facts: Mapping[str, Any], tensors: Mapping[s
 
 
 def read_model(
-    folder: str | Path, estimator: str = "HFSClassifier", schema: Any = None
+    folder: str | Path, estimator: str = HFS, schema: Any = None
 ) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """Facts and tensors of a folder, or a ValueError that says what is wrong with it.
 
-    ``estimator`` is the class that the model must be of; files that name none hold an HFSClassifier.
+    ``estimator`` is the class that the model must be of. Files that name none hold an HFSClassifier, but for
+    those of DescriptorClassifier from before it was named alike, where ``kind`` is the name.
     ``schema`` numbers what the model is fed with, by default the features of this library.
     """
     schema = SCHEMA if schema is None else schema
@@ -101,10 +107,9 @@ def read_model(
         )
     if facts.get("checksum") != checksum:
         raise ValueError(f"{str(target / FACTS)!r} was changed after it was saved: its checksum does not fit")
-    if facts.get("estimator", "HFSClassifier") != estimator:
-        raise ValueError(
-            f"{str(target)!r} holds a {facts.get('estimator', 'HFSClassifier')}, not a {estimator}"
-        )
+    held = facts.get("estimator", facts.get("kind", HFS))
+    if held != estimator:
+        raise ValueError(f"{str(target)!r} holds a {held}, not a {estimator}")
     if facts.get("schema") != schema:
         raise ValueError(
             f"{str(target)!r} was trained on features of schema {facts.get('schema')!r}, "
@@ -124,6 +129,18 @@ def read_model(
     if found != facts.get("tensors"):
         raise ValueError(f"{str(target / TENSORS)!r} does not hold the tensors that {FACTS} lists")
     return facts, tensors
+
+
+def load_model(folder: str | Path, build: Callable[..., T], estimator: str = HFS, schema: Any = None) -> T:
+    """What ``build`` makes of facts and tensors; whatever is wrong is a ValueError that names the folder."""
+    facts, tensors = read_model(folder, estimator, schema)
+    try:
+        return build(facts, tensors)
+    except KeyError as error:
+        raise ValueError(f"{str(folder)!r} is not a whole model: {error} is missing") from None
+    except _WRONG as error:
+        why = str(error) or type(error).__name__
+        raise ValueError(f"{str(folder)!r} cannot be loaded: {why}") from None
 
 
 def _checksum(facts: Mapping[str, Any]) -> str:

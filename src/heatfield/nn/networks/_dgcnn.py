@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Unpack
 
 import torch
 from torch import Tensor
 
-from .._dgcnn import HFSDGCNN
+from .._dgcnn import HFSDGCNN, DGCNNParts
 
 
 class DGCNN(HFSDGCNN):
@@ -30,17 +30,8 @@ class DGCNN(HFSDGCNN):
     torch.Size([2, 40])
     """
 
-    def __init__(
-        self,
-        n_classes: int,
-        *,
-        k: int = 20,
-        widths: Sequence[int] = (64, 64, 128, 256),
-        embedding: int = 1024,
-        head: Sequence[int] = (512, 256),
-        dropout: float = 0.5,
-    ) -> None:
-        super().__init__(0, 3, n_classes, k=k, widths=widths, embedding=embedding, head=head, dropout=dropout)
+    def __init__(self, n_classes: int, **parts: Unpack[DGCNNParts]) -> None:
+        super().__init__(0, 3, n_classes, **parts)
 
     def forward(self, points: Tensor) -> Tensor:  # type: ignore[override]
         """Logits (B, classes) of clouds (B, m, 3)."""

@@ -1,5 +1,5 @@
 // The heat body {u >= alpha max u(x_i)} of the points of the page: heat is spread on a grid by three passes of
-// a Gaussian, one an axis, and the surface is drawn through the cells where u crosses the level.
+// a Gaussian, one per axis, and the surface is drawn through the cells where u crosses the level.
 const MOST_CELLS = 112;  // along the longest side
 
 function heatBody(t, alpha) {
