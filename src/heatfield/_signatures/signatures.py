@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .._base.check import Array, as_points, as_scales, check_targets
 from .._base.summary import Summarised, Summary
 from .._cloud.cloud import ArrangedCloud
-from .._sums.plan import Plan
+from .._sums.plan import Plan, dense_plan
 from .._sums.targets import Targets
 from . import equations
 from .channels import point_table
@@ -223,7 +223,7 @@ def signatures(
         roughness=dirichlet,
         relative_roughness=equations.relative_roughness(out.energy, dirichlet),
         hds=hds,
-        plan=out.plan,
+        plan=dense_plan(times) if out.plan.tol is None else out.plan,
     )
 
 

@@ -8,7 +8,7 @@ columns are the sums over j of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,10 @@ def column_count(n: int, directions: bool) -> int:
     return FIRST + n + n * (n + 1) // 2 if directions else FIRST
 
 
+# Until they are asked for; one instance, since there is a request per cloud.
+_NO_COSTS = Costs()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What to sum, and how accurately."""
@@ -44,7 +48,7 @@ class Request:
     method: str = "auto"  # "dense", "fast" or "auto"
     dtype: np.dtype = _DOUBLE
     n_threads: int = 1
-    costs: Costs = field(default_factory=Costs)
+    costs: Costs = _NO_COSTS
 
     def priced(self, m: int) -> Request:
         """The same with this machine's costs, which are worth measuring for many points only."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from .._base.check import Array
 from .._base.summary import Summarised, Summary
 from .plan_summary import summary_of_plan
 
@@ -45,3 +48,9 @@ class Plan(Summarised):
 
     def _summary(self) -> Summary:
         return summary_of_plan(self)
+
+
+def dense_plan(times: Array) -> Plan:
+    """The plan of the dense path at times (1, T) or (q, T)."""
+    shown = np.median(times, axis=0).tolist()
+    return Plan(None, [ScalePlan(t, "dense", reason="every pair that can change a digit") for t in shown])
