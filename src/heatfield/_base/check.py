@@ -12,6 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
+# The declared range of lengths: beyond it their squares leave the range of float64.
+LEAST_LENGTH, GREATEST_LENGTH = 1e-140, 1e140
+LENGTHS = "1e-140 and 1e140"
+# The declared range of ratios: of weights, and of the powers of t in densities and energies. The rest up to
+# 1e308 is for sums over many points.
+GREATEST_RATIO = 1e280
+
 
 class HeatFieldWarning(UserWarning):
     """Something could be computed only in part, or looks like a mistake."""
@@ -70,13 +77,42 @@ def as_points(points: ArrayLike, name: str = "points") -> Array:
             HeatFieldWarning,
             stacklevel=3,
         )
-    with np.errstate(over="ignore"):
-        extent = float(np.ptp(array, axis=0).max()) if m else 0.0
-    if extent > 0.0 and not 1e-140 < extent < 1e140:  # beyond, squared lengths leave the range of float64
-        raise ValueError(
-            f"{name} spans {extent:.3g}; change the unit so that it lies between 1e-140 and 1e140"
-        )
+    check_extent(array, name, least=LEAST_LENGTH)
     return array
+
+
+def check_extent(points: Array, name: str = "points", least: float = 0.0) -> None:
+    """Points that span a length of the declared range, or nothing."""
+    with np.errstate(over="ignore"):
+        extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    if extent > 0.0 and not least < extent < GREATEST_LENGTH:
+        raise ValueError(
+            f"{name} spans {extent:.3g}; change the unit so that it lies between {LENGTHS}"
+        )
+
+
+class OutOfRangeError(ValueError):
+    """Numbers of one cloud that leave the declared range; ``problem`` is the message without its name."""
+
+    def __init__(self, problem: str, cloud: int | None = None) -> None:
+        super().__init__(problem if cloud is None else f"clouds[{cloud}]: {problem}")
+        self.problem, self.cloud = problem, cloud
+
+
+def check_times(times: Array, n: int) -> None:
+    """Diffusion times at which densities and energies in n dimensions are numbers of double precision.
+
+    The density has the factor (4 pi t)**(-n/2), the Dirichlet energy 1/t more.
+    """
+    reach = GREATEST_RATIO ** (1.0 / (0.5 * n + 1.0))
+    low, high = float(times.min()), float(times.max())
+    if not 1.0 / reach <= 4.0 * np.pi * low <= 4.0 * np.pi * high <= reach:
+        least, most = (np.sqrt(x / (4.0 * np.pi)) for x in (1.0 / reach, reach))
+        raise OutOfRangeError(
+            f"diffusion times from {low:.3g} to {high:.3g}: in {n} dimensions the heat density leaves the "
+            f"range of double precision; change the unit of length so that sqrt(t) lies between "
+            f"{least:.3g} and {most:.3g}"
+        )
 
 
 def check_dimension(m: int, n: int, name: str) -> None:

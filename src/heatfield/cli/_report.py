@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +109,7 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     from .._features.descriptor import HFSDescriptor
     from ..report import Collection
     from ._collect import collect
+    from ._prices import prices_of_task, worth_measuring
     from ._shards import Settings, load_shard
     from ._work import plan, run_all
 
@@ -117,7 +119,8 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     files = [file for file in files if file in labels] if options.labels else files
     descriptor = {"variant": options.variant, "n_scales": options.scales}
     reading = reading_options(options)
-    shards = plan(files, Settings(descriptor, reading), _parts(out), 32, None, out)
+    prices = asdict(prices_of_task(_parts(out), worth_measuring(files, reading)))
+    shards = plan(files, Settings(descriptor, reading, prices=prices), _parts(out), 32, None, out)
     run_all(shards, thread_count(options.jobs), options.quiet)
     results = [result for shard in shards if (result := load_shard(shard.path, len(shard.files))) is not None]
     counts = np.concatenate([result.counts for result in results])

@@ -47,12 +47,13 @@ def printed(found: dict[str, Any]) -> str:
 
 def check_scores(out: Path) -> None:
     """A ValueError where the scores would have to replace a file of someone else."""
-    path, picture = _beside(out)
+    path, picture = beside(out)
     may_replace(path, is_scores, "the report of a training")
     may_replace(picture, is_picture, "a picture of this library")
 
 
-def _beside(out: Path) -> tuple[Path, Path]:
+def beside(out: Path) -> tuple[Path, Path]:
+    """The report, and the picture of the confusion matrix."""
     return out.with_name(out.name + ".report.json"), out.with_name(out.name + ".confusion.png")
 
 
@@ -61,7 +62,7 @@ def write_scores(out: Path, report: dict[str, Any], quiet: bool) -> None:
     from .._base.files import write_atomically
 
     found = report.get("cross_validation")
-    path, picture = _beside(out)
+    path, picture = beside(out)
     remove_ours(picture, is_picture)
     if "cross_validation" not in report:
         remove_ours(path, is_scores)
