@@ -86,9 +86,7 @@ def check_extent(points: Array, name: str = "points", least: float = 0.0) -> Non
     with np.errstate(over="ignore"):
         extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
     if extent > 0.0 and not least < extent < GREATEST_LENGTH:
-        raise ValueError(
-            f"{name} spans {extent:.3g}; change the unit so that it lies between {LENGTHS}"
-        )
+        raise ValueError(f"{name} spans {extent:.3g}; change the unit so that it lies between {LENGTHS}")
 
 
 class OutOfRangeError(ValueError):
