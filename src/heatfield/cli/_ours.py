@@ -71,6 +71,7 @@ is_metadata = json_with("descriptor", "reading", "schema", "version")
 is_page = holds_early(b'<meta name="generator" content="heatfield">')
 is_scores = json_with("settings", "reading", "clouds", "content")
 is_picture = holds_early(b"heatfield")
+is_demo = json_with("orbit5k", "mixed_shape")
 
 
 def is_kept(file: str | Path) -> bool:

@@ -53,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
     from ._lock import alone
     from ._pages import check_page
     from ._parts import clear_parts
+    from ._scores import time_left
 
     out = check_page(options.out, options.folder)
     if not Path(options.folder).is_dir():
@@ -69,11 +70,15 @@ def run(options: argparse.Namespace) -> int:
             print(
                 f"{len(collection.files):,} clouds described; cross-validation and pictures ...", flush=True
             )
+        begun = time.perf_counter()
         with progress_bar(total=options.folds, unit="folds", quiet=options.quiet, keep=True) as bar:
 
-            def tick(_done: int, folds: int) -> None:
+            def tick(done: int, folds: int) -> None:
                 bar.total = folds  # fewer where a class has fewer clouds
                 bar.update()
+                if bar.disable and not options.quiet:  # no terminal, no bar: a line for each fold
+                    left = time_left(time.perf_counter() - begun, done, folds)
+                    print(f"fold {done} of {folds} is done{left}", file=sys.stderr, flush=True)
 
             page = report_page(
                 collection,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._ours import is_picture, is_scores, may_replace, remove_ours
+from ._pages import save_picture
 
 
 def scores(labels: np.ndarray, predicted: np.ndarray, folds: np.ndarray) -> dict[str, Any]:
@@ -43,6 +43,14 @@ def printed(found: dict[str, Any]) -> str:
     worst = sorted((item for item in found["recall"].items() if item[1] < 1.0), key=lambda item: item[1])[:3]
     hardest = ", ".join(f"{name} ({100 * share:.0f} % found)" for name, share in worst)
     return f"{found['folds']} folds: " + ", ".join(lines) + (f"\nhardest classes: {hardest}" if worst else "")
+
+
+def time_left(seconds: float, done: int, folds: int) -> str:
+    """How long the folds that are left will take if they take as long as those before."""
+    if done == 0 or done >= folds:
+        return ""
+    minutes, rest = divmod(round(seconds / done * (folds - done)), 60)
+    return f", about {minutes} min {rest:02d} s left for all folds"
 
 
 def check_scores(out: Path) -> None:
@@ -79,9 +87,6 @@ def write_scores(out: Path, report: dict[str, Any], quiet: bool) -> None:
     mpl.use("Agg")
     from ..plot import confusion_matrix
 
-    axes = confusion_matrix(found["confusion"], found["classes"])
-    buffer = io.BytesIO()
-    axes.figure.savefig(buffer, dpi=120, format="png", metadata={"Software": "heatfield"})
-    write_atomically(picture, buffer.getvalue())
+    save_picture(confusion_matrix(found["confusion"], found["classes"]).figure, picture, dpi=120)
     if not quiet:
         print(f"confusion matrix -> {picture}")

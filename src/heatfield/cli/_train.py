@@ -55,6 +55,7 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
 
     from .._base.check import OutOfRangeError
     from .._classifier.classifier import HFSClassifier
+    from .._classifier.heads import uncalibrated
     from .._classifier.input_range import InputRange
     from .._classifier.saving.folder import check_place
     from .._sums.columns import MEASURE
@@ -110,6 +111,8 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     model.input_range_ = InputRange.of(kept)
     model.save(out, notes={"reading": reading})
     clear_parts(parts)
+    if not options.quiet and uncalibrated(model):
+        print(f"heatfield train: {uncalibrated(model)}", file=sys.stderr)
     if not options.quiet:
         print(f"model -> {out}")
     if errors:
@@ -168,7 +171,7 @@ def _cross_validate(
     from .._classifier.cross_validation import cross_validate
     from .._classifier.labels import rarest_class
     from ._kept import keep_fold, kept_fold
-    from ._scores import scores
+    from ._scores import scores, time_left
 
     rare, count = rarest_class(labels)
     if count < 2:
@@ -191,7 +194,7 @@ def _cross_validate(
 
     def prepare(fold: Any, number: int, folds: int) -> None:
         title = "" if options.quiet else f"fold {number + 1} of {folds}"
-        left = _left(time.perf_counter() - started, fresh, folds - len(done))
+        left = time_left(time.perf_counter() - started, fresh, folds - len(done))
         trainings_to_come.set(folds - number)  # those of the other folds, and the one on all clouds
         _prepare(fold, start.with_suffix(f".fold{number}"), title, left)
 
@@ -204,11 +207,3 @@ def _cross_validate(
             keep_fold(start.with_suffix(f".fold{fold.number}"), fold.test, fold.predicted)
         fresh += 1
     return scores(labels, predicted, fold_of)
-
-
-def _left(seconds: float, done: int, folds: int) -> str:
-    """How long the folds that are left will take if they take as long as those before."""
-    if done == 0:
-        return ""
-    minutes, rest = divmod(round(seconds / done * (folds - done)), 60)
-    return f", about {minutes} min {rest:02d} s left for all folds"
