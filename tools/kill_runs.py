@@ -4,7 +4,9 @@
     python -m tools.kill_runs --kills 100 --resume
 
 Each case is a command on small generated clouds. It runs once undisturbed. Then it is killed (SIGKILL: the
-process, or its whole group) one to three times at random moments, started again after each, and left to end.
+process, or its whole group) one to three times, started again after each, and left to end. Half of the kills
+come at a random moment of the whole run, much of which is the loading of libraries, half at a random moment
+after something was kept that the next start can use.
 The prices of this machine (costs.json) are changed between two starts of one task, since they may be measured
 at any time. All files of the finished command must have the bytes of those of the undisturbed one, but for
 two times: the hour at which the page of ``report`` was made, and in the model.json of a learned variant the
@@ -225,14 +227,20 @@ def one_round(number: int, case: str, work: Path, expected: dict[str, str], seco
     code = None
     set_prices(work)
     for _ in range(rng.choice((1, 2, 2, 3))):
-        moment, group = rng.uniform(0.1, 0.95) * seconds, rng.random() < 0.5
+        share, group, later = rng.uniform(0.1, 0.95), rng.random() < 0.5, rng.random() < 0.5
+        begun = time.monotonic()
         process = start(words, place)
-        code = wait(process, moment)
+        if later:
+            while process.poll() is None and not list(place.glob("*.parts/[0-9f]*")):
+                time.sleep(0.005)
+            share *= 0.4  # of the time, most of which is over by then
+        code = wait(process, share * seconds)
         if code is not None:
             break  # it ended before: no kill
         kill(process, group)
         target = "group" if group else "process"
-        kills.append({"after": round(moment, 2), "whom": target, "stage": stage(place)})
+        after = round(time.monotonic() - begun, 2)
+        kills.append({"after": after, "whom": target, "stage": stage(place)})
         set_prices(work, rng)
     if code is None:
         code = wait(start(words, place), LONGEST)
