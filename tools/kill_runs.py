@@ -147,6 +147,11 @@ def left_over(work: Path) -> list[str]:
     return waste + [str(path.relative_to(work)) for path in (work / "cache").rglob(".*")]
 
 
+def kept(place: Path) -> list[Path]:
+    """Shards, tables of features, folds and checkpoints that the next start can use."""
+    return [*place.glob("*.parts/[0-9a-f]*"), *place.glob("*.parts/points-*")]
+
+
 def stage(place: Path) -> str:
     """What a command had written when it was killed, in words."""
     kinds = (
@@ -231,7 +236,7 @@ def one_round(number: int, case: str, work: Path, expected: dict[str, str], seco
         begun = time.monotonic()
         process = start(words, place)
         if later:
-            while process.poll() is None and not list(place.glob("*.parts/[0-9f]*")):
+            while process.poll() is None and not kept(place):
                 time.sleep(0.005)
             share *= 0.4  # of the time, most of which is over by then
         code = wait(process, share * seconds)

@@ -27,7 +27,7 @@ def test_a_killed_command_goes_on_to_the_same_result(case, tmp_path):
     expected, _ = kill_runs.undisturbed(words, tmp_path, times=1)
     place = kill_runs.fresh(tmp_path)
     process = kill_runs.start(words, place)
-    while not list(place.glob("*.parts/[0-9f]*")):  # a first shard, fold or table of features
+    while not kill_runs.kept(place):
         assert process.poll() is None, (tmp_path / "said.txt").read_text()
         time.sleep(0.005)
     kill_runs.kill(process, group=False)
