@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._base.check import GREATEST_RATIO, check_times
+from heatfield._base.check import GREATEST_POWER, check_times
 from heatfield.cli import main
 
 POINTS = np.random.default_rng(0).normal(size=(40, 3))
@@ -30,7 +30,7 @@ def test_a_unit_within_the_range_changes_the_power_of_the_unit_only(power):
 @pytest.mark.parametrize("power", OUTSIDE)
 def test_a_unit_beyond_the_range_is_an_error(power):
     points = POINTS * 10.0**power
-    says = r"diffusion times from .* in 3 dimensions .* sqrt\(t\) lies between 2.82e-57 and 2.82e\+55"
+    says = r"diffusion times from .* in 3 dimensions .* sqrt\(t\) lies between 1.23e-60 and 2.82e\+59"
     with pytest.raises(ValueError, match=f"^{says}$"):
         hf.signatures(points)
     with pytest.raises(ValueError, match=rf"^clouds\[1\]: {says}$"):
@@ -39,9 +39,10 @@ def test_a_unit_beyond_the_range_is_an_error(power):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 40])
 def test_all_that_is_inside_is_a_number(n):
-    reach = GREATEST_RATIO ** (1.0 / (0.5 * n + 1.0)) / (4.0 * np.pi)
     points = np.random.default_rng(1).normal(size=(50, n))
-    for edge in (0.99 * reach, 1.01 / (reach * (4.0 * np.pi) ** 2)):
+    power = 1.0 / (0.5 * n + 1.0)
+    most, least = GREATEST_POWER**power / (4.0 * np.pi), (50**2 / GREATEST_POWER) ** power / (4.0 * np.pi)
+    for edge in (0.99 * most, 1.01 * least):
         # The farther end of two times is at the edge; the cloud has the size of its root.
         times = [edge / 2, edge] if edge > 1.0 else [edge, 2 * edge]
         s = hf.signatures(points * np.sqrt(edge), times, transition="exact")
@@ -50,7 +51,7 @@ def test_all_that_is_inside_is_a_number(n):
         assert (s.density > 0).all()
         assert (s.energy > 0).all()
         with pytest.raises(ValueError, match="range of double precision"):
-            check_times(np.array([1.03 * edge if edge > 1.0 else edge / 1.03]), n)
+            check_times(np.array([1.03 * edge if edge > 1.0 else edge / 1.03]), 50, n)
 
 
 def test_two_points_too_close_for_their_times_are_named(tmp_path):

@@ -15,8 +15,9 @@ Array = NDArray[np.float64]
 # The declared range of lengths: beyond it their squares leave the range of float64.
 LEAST_LENGTH, GREATEST_LENGTH = 1e-140, 1e140
 LENGTHS = "1e-140 and 1e140"
-# The declared range of ratios: of weights, and of the powers of t in densities and energies. The rest up to
-# 1e308 is for sums over many points.
+# The declared range of the powers of t in densities and energies, times the pairs that are summed.
+GREATEST_POWER = 1e300
+# How far apart the weights of points may be.
 GREATEST_RATIO = 1e280
 
 
@@ -81,14 +82,6 @@ def as_points(points: ArrayLike, name: str = "points") -> Array:
     return array
 
 
-def check_extent(points: Array, name: str = "points", least: float = 0.0) -> None:
-    """Points that span a length of the declared range, or nothing."""
-    with np.errstate(over="ignore"):
-        extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
-    if extent > 0.0 and not least < extent < GREATEST_LENGTH:
-        raise ValueError(f"{name} spans {extent:.3g}; change the unit so that it lies between {LENGTHS}")
-
-
 class OutOfRangeError(ValueError):
     """Numbers of one cloud that leave the declared range; ``problem`` is the message without its name."""
 
@@ -97,19 +90,28 @@ class OutOfRangeError(ValueError):
         self.problem, self.cloud = problem, cloud
 
 
-def check_times(times: Array, n: int) -> None:
-    """Diffusion times at which densities and energies in n dimensions are numbers of double precision.
+def check_extent(points: Array, name: str = "points", least: float = 0.0) -> None:
+    """Points that span a length of the declared range, or nothing."""
+    with np.errstate(over="ignore"):
+        extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    if extent > 0.0 and not least < extent < GREATEST_LENGTH:
+        raise OutOfRangeError(f"{name} spans {extent:.3g}; change the unit so that it lies between {LENGTHS}")
 
-    The density has the factor (4 pi t)**(-n/2), the Dirichlet energy 1/t more.
+
+def check_times(times: Array, m: int, n: int) -> None:
+    """Diffusion times at which densities and energies of m points are numbers of double precision.
+
+    The density has the factor (4 pi t)**(-n/2), the Dirichlet energy, a sum over m**2 pairs, 1/t more.
     """
-    reach = GREATEST_RATIO ** (1.0 / (0.5 * n + 1.0))
+    power = 1.0 / (0.5 * n + 1.0)
+    least = (max(m, 1) ** 2 / GREATEST_POWER) ** power / (4.0 * np.pi)
+    most = GREATEST_POWER**power / (4.0 * np.pi)
     low, high = float(times.min()), float(times.max())
-    if not 1.0 / reach <= 4.0 * np.pi * low <= 4.0 * np.pi * high <= reach:
-        least, most = (np.sqrt(x / (4.0 * np.pi)) for x in (1.0 / reach, reach))
+    if not least <= low <= high <= most:
         raise OutOfRangeError(
             f"diffusion times from {low:.3g} to {high:.3g}: in {n} dimensions the heat density leaves the "
             f"range of double precision; change the unit of length so that sqrt(t) lies between "
-            f"{least:.3g} and {most:.3g}"
+            f"{np.sqrt(least):.3g} and {np.sqrt(most):.3g}"
         )
 
 
