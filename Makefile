@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test lint format bench accuracy docs lowest clean
+.PHONY: help demo test lint format bench accuracy docs lowest sdist-check clean
 
 help:
 	@echo "make demo      set up, describe and classify built-in data, draw two pictures"
@@ -14,6 +14,7 @@ help:
 	@echo "make accuracy  the paper's accuracies on Orbit5k, and on protein domains if DATA is given"
 	@echo "make docs      write docs/accuracy.md, learned.md and speed.md from benchmarks/results"
 	@echo "make lowest    install the lowest declared versions in a fresh environment, run a smoke test"
+	@echo "make sdist-check  build the source distribution, unpack it, run a part of its tests from there"
 	@echo "make clean     remove the virtual environment and all caches"
 
 # One stamp per group of packages: installed once, again when pyproject.toml changes.
@@ -63,6 +64,10 @@ docs: $(VENV)/.base
 
 lowest:
 	sh tools/lowest_versions.sh
+
+# PYTEST="tests -q" runs all tests.
+sdist-check: $(VENV)/.test
+	PYTHON=$(BIN)/python PYTEST="$(PYTEST)" sh tools/sdist_check.sh
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis heatfield-demo

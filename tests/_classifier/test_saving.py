@@ -4,15 +4,18 @@ import hashlib
 import json
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 
 import heatfield as hf
 from heatfield._classifier.saving import folder as _model_folder
+from heatfield._classifier.saving.preprocessing import _ARRAYS, _VALUES
 from tests.helpers.estimator_checks import some_clouds
-from tests.helpers.process import run_python
+from tests.helpers.process import ROOT, run_python
 
 SMALL = {
     "full": {"widths": (8,), "head": 8},
@@ -365,3 +368,14 @@ def test_numbers_out_of_range_give_no_answer(saved, tmp_path):
     model = hf.HFSClassifier.load(folder)
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="its numbers are out of range"):
         model.predict_proba(some_clouds(4)[0])
+
+
+def test_scikit_learn_is_bounded_above_while_its_private_attributes_are_restored():
+    """A version that renames them must not be installed silently."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (line,) = [d for d in project["dependencies"] if d.startswith("scikit-learn")]
+    private = [name for names in (*_ARRAYS.values(), *_VALUES.values()) for name in names if name[0] == "_"]
+    assert private
+    upper = re.search(r"<(\d+)\.(\d+)$", line)
+    assert upper, line
+    assert tuple(map(int, sklearn.__version__.split(".")[:2])) < (int(upper[1]), int(upper[2]))

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from heatfield.cli import VERBS, main
+from heatfield.cli._ours import is_demo, is_picture
 from tests.helpers.process import environment, run_python
 
 
@@ -56,12 +57,14 @@ def test_demo(tmp_path, capsys):
     assert main(["demo", "--out", str(tmp_path / "here"), "--clouds", "10", "--jobs", "1"]) == 0
     shown = capsys.readouterr().out
     result = json.loads((tmp_path / "here" / "results.json").read_text())
+    assert is_demo(tmp_path / "here" / "results.json")
     assert result["orbit5k"]["clouds"] == 50
     assert f"accuracy {100 * result['orbit5k']['accuracy']:.1f} %" in shown
     medians = result["mixed_shape"]["median_dimension_at_scale_3"]
     assert medians["filament"] < 1.3 < 1.6 < medians["sheet"] < 2.1 < medians["ball"]
     for name in ("dimension_over_scales.png", "spectra_by_class.png"):
         assert (tmp_path / "here" / name).read_bytes().startswith(b"\x89PNG")
+        assert is_picture(tmp_path / "here" / name)  # the next demo may replace it
         assert name in shown
 
 

@@ -47,6 +47,7 @@ REPORT = [
     "r.html",
 ]
 VIEW = ["view", "in/ball/0.npy", "--jobs", "1", "--scales", "3", "-o", "v.html"]
+DEMO = ["demo", "--clouds", "10", "--jobs", "1", "-o", "d"]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +62,8 @@ VIEW = ["view", "in/ball/0.npy", "--jobs", "1", "--scales", "3", "-o", "v.html"]
         (TRAIN, "m/model.json"),
         (REPORT, "r.html"),
         (VIEW, "v.html"),
+        (DEMO, "d/results.json"),
+        (DEMO, "d/spectra_by_class.png"),
     ],
 )
 @pytest.mark.usefixtures("folder")

@@ -43,7 +43,13 @@ def test_a_labelled_folder(capsys):
     assert said["confusion"].startswith("data:image/png;base64,")
     assert said["broken"] == []
     assert not Path("report.html.parts").exists()
-    assert "16 clouds described" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "16 clouds described" in shown.out
+    # There is no terminal here: each fold says how long all of them take.
+    lines = [line for line in shown.err.splitlines() if line.startswith("fold ")]
+    assert [line[:9] for line in lines] == ["fold 1 of", "fold 2 of", "fold 3 of", "fold 4 of"]
+    assert all(re.search(r"about \d+ min \d\d s left for all folds$", line) for line in lines[:3])
+    assert lines[3] == "fold 4 of 4 is done"
 
 
 @pytest.mark.usefixtures("folder")

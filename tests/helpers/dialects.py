@@ -42,8 +42,13 @@ def _lines(rows) -> bytes:
     return "".join(f"{row}\n" for row in rows).encode()
 
 
-def ply(form: str, *, rich: bool, first: str, polygons=POLYGONS, kind: str = "double") -> bytes:
-    """A mesh; ``rich``: colours and flags beside vertices and corners; ``first``: which element comes first."""
+def ply(
+    form: str, *, rich: bool, first: str, polygons=POLYGONS, kind: str = "double", lists: bool = False
+) -> bytes:
+    """A mesh; ``rich``: colours and flags beside vertices and corners; ``first``: which element comes first.
+
+    ``lists``: vertices with a list each, of one or two numbers.
+    """
     order = {"ascii": "", "binary_little_endian": "<", "binary_big_endian": ">"}[form]
     letter = {"double": "d", "float": "f"}[kind]
 
@@ -59,9 +64,14 @@ def ply(form: str, *, rich: bool, first: str, polygons=POLYGONS, kind: str = "do
     if rich:
         head["vertex"] += "property uchar red\nproperty short i\n"
         head["face"] += "property list uchar float texcoord\nproperty float quality\n"
+    if lists:
+        head["vertex"] += "property list uchar float weights\nproperty uchar last\n"
     body = {"vertex": b"", "face": b""}
     for k, p in enumerate(POINTS.tolist()):
-        body["vertex"] += put(3 * letter, *p) + (put("Bh", k, -k) if rich else b"") + end
+        more = put("Bh", k, -k) if rich else b""
+        if lists:
+            more += put("B" + "f" * (1 + k % 2), 1 + k % 2, *[0.5] * (1 + k % 2)) + put("B", 3)
+        body["vertex"] += put(3 * letter, *p) + more + end
     for p in polygons:
         row = put("B", 7) if rich else b""
         row += put(f"B{len(p)}i", len(p), *p)
@@ -82,6 +92,8 @@ def _ply() -> list[Dialect]:
                 made.append(Dialect(name, content, POINTS, TRIANGLES, ("plyfile",)))
         plain = ply(form, rich=False, first="vertex", polygons=FLAT)
         made.append(Dialect(f"{form}_flat.ply", plain, POINTS, FLAT, ("plyfile", "trimesh", "meshio")))
+        listed = ply(form, rich=True, first="vertex", lists=True)
+        made.append(Dialect(f"{form}_listed.ply", listed, POINTS, TRIANGLES, ("plyfile",)))
     return made
 
 

@@ -162,3 +162,55 @@ def test_many_mixed_polygons_against_a_plain_loop(put):
             hf.read_cloud(put(made(form, [vertices(form), rich_faces(form, polygons)]))).faces.tolist()
             == plain
         )
+
+
+# --- lists on vertices -------------------------------------------------------------
+
+LISTED = (
+    "element vertex 5\nproperty list uchar float weights\nproperty float x\nproperty float y\n"
+    "property list int short bones\nproperty double z\nproperty uchar red\n"
+)
+
+
+def listed(form, lengths):
+    """Vertices with a list before the coordinates and one between them."""
+    rows = [
+        a_list(form, "B", "f", [0.5] * k) + number(form, "f", x) + number(form, "f", y)
+        + a_list(form, "i", "h", [-3] * (4 - k)) + number(form, "d", z) + number(form, "B", red)
+        for k, (x, y, z, red) in zip(lengths, CORNERS, strict=True)
+    ]  # fmt: skip
+    return LISTED, rows
+
+
+@pytest.mark.parametrize("form", ORDERS)
+@pytest.mark.parametrize("lengths", [(2, 2, 2, 2, 2), (0, 4, 1, 3, 2)], ids=["alike", "different"])
+@pytest.mark.parametrize("first", ["vertex", "face"])
+@pytest.mark.filterwarnings("ignore:loadtxt")  # of the peer, for a list of nothing
+def test_lists_of_vertices_are_passed_over(put, form, lengths, first):
+    plyfile = pytest.importorskip("plyfile")
+    parts = [listed(form, lengths), rich_faces(form, FLAT)]
+    path = put(made(form, parts if first == "vertex" else parts[::-1]))
+    cloud = hf.read_cloud(path)
+    peer = plyfile.PlyData.read(path)["vertex"]
+    np.testing.assert_array_equal(cloud.points, np.stack([peer[c] for c in "xyz"], axis=1))
+    np.testing.assert_array_equal(cloud.points, np.array(CORNERS)[:, :3])
+    np.testing.assert_array_equal(cloud.columns["red"], peer["red"])
+    assert set(cloud.columns) == {"red"}
+    np.testing.assert_array_equal(cloud.faces, FLAT)
+
+
+@pytest.mark.parametrize("form", ORDERS)
+@pytest.mark.parametrize("lengths", [(2, 2, 2, 2, 2), (0, 4, 1, 3, 2)], ids=["alike", "different"])
+def test_vertices_with_lists_that_end_early_are_refused(put, form, lengths):
+    whole = made(form, [listed(form, lengths)])
+    head = whole.index(b"end_header\n") + len(b"end_header\n")
+    for cut in range(head, len(whole) - 2):
+        with pytest.raises(hf.ReadError):
+            hf.read_cloud(put(whole[:cut]))
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "1_0", "1.0", "99999999999999999999", "3"])
+def test_a_wrong_length_of_a_list_is_named_by_its_line(put, length):
+    text = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty list int int a\nend_header\n"
+    with pytest.raises(hf.ReadError, match="line 7"):
+        hf.read_cloud(put(f"{text}0.5 {length} 7\n".encode()))

@@ -12,6 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
+# The declared range of lengths: beyond it their squares leave the range of float64.
+LEAST_LENGTH, GREATEST_LENGTH = 1e-140, 1e140
+LENGTHS = "1e-140 and 1e140"
+# The declared range of the powers of t in densities and energies, times the pairs that are summed.
+GREATEST_POWER = 1e300
+# How far apart the weights of points may be.
+GREATEST_RATIO = 1e280
+
 
 class HeatFieldWarning(UserWarning):
     """Something could be computed only in part, or looks like a mistake."""
@@ -56,7 +64,7 @@ def as_points(points: ArrayLike, name: str = "points") -> Array:
         raise ValueError(f"{name} must have at least one coordinate per point, got shape {array.shape}")
     array = np.ascontiguousarray(array, dtype=np.float64)
     # The corners of the box are finite only if all points are; most clouds need no second look.
-    low, high = (array.min(axis=0), array.max(axis=0)) if m else (np.zeros(n), np.zeros(n))
+    low, high = corners(array)
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         bad = ~np.isfinite(array)
         row, column = np.argwhere(bad)[0]
@@ -72,13 +80,48 @@ def as_points(points: ArrayLike, name: str = "points") -> Array:
             HeatFieldWarning,
             stacklevel=3,
         )
+    check_extent(low, high, name, least=LEAST_LENGTH)
+    return array
+
+
+class OutOfRangeError(ValueError):
+    """Numbers of one cloud that leave the declared range; ``problem`` is the message without its name."""
+
+    def __init__(self, problem: str, cloud: int | None = None) -> None:
+        super().__init__(problem if cloud is None else f"clouds[{cloud}]: {problem}")
+        self.problem, self.cloud = problem, cloud
+
+
+def corners(points: Array) -> tuple[Array, Array]:
+    """The box around points (m, n): its lowest and highest corner, both 0 where there are none."""
+    if len(points) == 0:
+        return np.zeros(points.shape[1]), np.zeros(points.shape[1])
+    return points.min(axis=0), points.max(axis=0)
+
+
+def check_extent(low: Array, high: Array, name: str = "points", least: float = 0.0) -> None:
+    """The corners of points that span a length of the declared range, or nothing."""
     with np.errstate(over="ignore"):
         extent = float((high - low).max())
-    if extent > 0.0 and not 1e-140 < extent < 1e140:  # beyond, squared lengths leave the range of float64
-        raise ValueError(
-            f"{name} spans {extent:.3g}; change the unit so that it lies between 1e-140 and 1e140"
+    if extent > 0.0 and not least < extent < GREATEST_LENGTH:
+        raise OutOfRangeError(f"{name} spans {extent:.3g}; change the unit so that it lies between {LENGTHS}")
+
+
+def check_times(times: Array, m: int, n: int) -> None:
+    """Diffusion times at which densities and energies of m points are numbers of double precision.
+
+    The density has the factor (4 pi t)**(-n/2), the Dirichlet energy, a sum over m**2 pairs, 1/t more.
+    """
+    power = 1.0 / (0.5 * n + 1.0)
+    least = (max(m, 1) ** 2 / GREATEST_POWER) ** power / (4.0 * np.pi)
+    most = GREATEST_POWER**power / (4.0 * np.pi)
+    low, high = float(times.min()), float(times.max())
+    if not least <= low <= high <= most:
+        raise OutOfRangeError(
+            f"diffusion times from {low:.3g} to {high:.3g}: in {n} dimensions the heat density leaves the "
+            f"range of double precision; change the unit of length so that sqrt(t) lies between "
+            f"{np.sqrt(least):.3g} and {np.sqrt(most):.3g}"
         )
-    return array
 
 
 def check_dimension(m: int, n: int, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -116,6 +117,26 @@ def write_folder_atomically(target: str | os.PathLike[str], files: Mapping[str, 
             old.unlink()  # a link is replaced by the folder; what it points to stays
         shutil.rmtree(old, ignore_errors=True)
         _unfinished.discard(part)
+
+
+def clear_unfinished(target: str | os.PathLike[str]) -> None:
+    """Remove what a killed process left while it was writing ``target``; nobody else may be writing it now.
+
+    A folder that had been moved aside, and whose successor never came, gets its name back.
+    """
+    path = Path(target)
+    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.(part|old)")
+    try:
+        found = [file for file in path.parent.iterdir() if ours.fullmatch(file.name)]
+    except OSError:  # no such folder: nothing was left
+        return
+    for file in found:
+        if file.suffix == ".old" and not os.path.lexists(path):
+            file.rename(path)
+        elif file.is_dir() and not file.is_symlink():
+            shutil.rmtree(file, ignore_errors=True)
+        else:
+            file.unlink(missing_ok=True)
 
 
 def _beside(path: Path, ending: str) -> Path:

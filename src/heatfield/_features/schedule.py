@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.check import Array
+from .._base.check import Array, OutOfRangeError
 from .._base.threads import even_pieces, run_pieces
 from .._base.warn import warn_caller
 from .._sums.choose import surely_dense
@@ -28,6 +28,13 @@ def each_cloud(
     Small clouds are distributed over the threads. Those that may take the fast path get all threads, one
     after the other: their memory is O(m T).
     """
+
+    def named(i: int, threads: int) -> None:
+        try:
+            work(i, threads)
+        except OutOfRangeError as error:
+            raise OutOfRangeError(error.problem, i) from None
+
     indices = range(len(clouds)) if chosen is None else list(chosen)
     if not indices:
         return
@@ -36,12 +43,12 @@ def each_cloud(
 
     def piece(first: int, last: int) -> None:
         for i in small[first:last]:
-            work(i, 1)
+            named(i, 1)
 
     with one_blas_thread(clouds[0].shape[1]):
         run_pieces(piece, even_pieces([len(clouds[i]) for i in small]), n_threads, progress="clouds")
         for i in large:
-            work(i, n_threads)
+            named(i, n_threads)
 
 
 def warn_of_empty(table: NDArray[Any], consequence: str) -> None:

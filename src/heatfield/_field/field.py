@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._base.check import Array, as_points, check_choice, check_tol, thread_count
+from .._base.check import (
+    GREATEST_LENGTH,
+    GREATEST_RATIO,
+    Array,
+    as_points,
+    check_choice,
+    check_tol,
+    thread_count,
+)
 from .._base.summary import Summarised, Summary
 from .._base.threads import pieces, run_pieces
 from .._cloud.arrange import BLOCK
@@ -129,12 +138,15 @@ class HeatField(Summarised):
 
     def value(self, at: ArrayLike, t: ArrayLike) -> Array:
         """u(y, t), 0 where it is below the smallest number there is. (q,) or (q, T)."""
-        return np.exp(self.log_value(at, t))
+        return _in_range(lambda: np.exp(self.log_value(at, t)))
 
     def gradient(self, at: ArrayLike, t: ArrayLike) -> Array:
-        """The gradient of u in space, u <x_j - y> / 2t, <> the mean under the weights at y. (q, [T,] n)."""
+        """The gradient of u in space, u <x_j - y> / 2t, <> the mean under the weights at y. (q, [T,] n).
+
+        As `value`, it is 0 where it is below the smallest number there is.
+        """
         view = _View(self, at, t, moments=True)
-        return view.shaped(np.exp(view.log_value)[..., None] * view.log_gradient)
+        return view.shaped(_in_range(lambda: np.exp(view.log_value)[..., None] * view.log_gradient))
 
     def _log_value_and_gradient(self, at: ArrayLike, t: ArrayLike) -> tuple[Array, Array]:
         """log u and its gradient in space, for the price of one."""
@@ -153,7 +165,7 @@ class HeatField(Summarised):
         view = _View(self, at, t, moments=True)
         g = view.log_gradient
         inner = view.log_hessian + g[..., :, None] * g[..., None, :]
-        return view.shaped(np.exp(view.log_value)[..., None, None] * inner)
+        return view.shaped(_in_range(lambda: np.exp(view.log_value)[..., None, None] * inner))
 
     def log_hessian(self, at: ArrayLike, t: ArrayLike) -> Array:
         """The second derivatives Q of log u in space. (q, [T,] n, n).
@@ -284,7 +296,25 @@ def _as_weights(weights: ArrayLike | None, m: int) -> Array:
         raise ValueError(f"weights must be non-negative and finite, got weights[{bad[0]}] = {heat[bad[0]]}")
     if not heat.any():
         raise ValueError(f"weights are all zero: at least one of the {m} points must give heat")
+    least, most = int(np.argmin(np.where(heat > 0.0, heat, np.inf))), int(np.argmax(heat))
+    if heat[most] * (1.0 / GREATEST_RATIO) > heat[least]:
+        raise ValueError(
+            f"weights must lie within a factor of {GREATEST_RATIO:g}, "
+            f"got weights[{least}] = {heat[least]} and weights[{most}] = {heat[most]}"
+        )
     return heat
+
+
+def _in_range(values: Callable[[], Array]) -> Array:
+    """Heat in the caller's unit of length, or a ValueError where double precision has no such number."""
+    with np.errstate(over="ignore"):
+        found = values()
+    if not np.isfinite(found).all():
+        raise ValueError(
+            "the heat or its derivative is above 1e308 in this unit of length; "
+            "change the unit, or use log_value"
+        )
+    return found
 
 
 def _as_times(t: ArrayLike) -> tuple[Array, bool]:
@@ -319,7 +349,7 @@ def _as_places(at: ArrayLike, n: int) -> Array:
 
 def _check_reach(places: Array, at: Any) -> None:
     """Squared distances must stay in the range of float64."""
-    far = np.flatnonzero(~(np.abs(places) < 1e140).all(axis=1))
+    far = np.flatnonzero(~(np.abs(places) < GREATEST_LENGTH).all(axis=1))
     if far.size:
         raise ValueError(
             f"at has row {far[0]}, {np.asarray(at)[far[0]].tolist()}, "

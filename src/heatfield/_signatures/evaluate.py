@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.check import Array
+from .._base.check import Array, check_times
 from .._base.progress import progress_bar
 from .._base.threads import pieces, run_pieces
 from .._cloud.cloud import ArrangedCloud
@@ -59,6 +59,7 @@ def evaluate(cloud: ArrangedCloud, targets: Targets | None, times: Array, reques
     ``times`` is (1, T), or (q, T) with one time per target, in the caller's order.
     """
     n, m = cloud.points.shape
+    check_times(times, m, n)
     where = Targets.every(cloud) if targets is None else targets
     own = times[where.places.order] if times.shape[0] > 1 else times
     unit = np.ldexp(own, -2 * cloud.exponent)

@@ -199,8 +199,8 @@ def signatures(
     where = check_targets(targets, m, n)
     own = scales is not None and np.ndim(scales) == 2
     shown = times if own else times[0]
-    if m == 0 or not np.isfinite(times).all():
-        rows = m if where is None else where.shape[0]
+    rows = m if where is None else where.shape[0]
+    if rows == 0 or m == 0 or not np.isfinite(times).all():
         return _undefined(rows, n, shown, with_spectrum, centers, sigma)
 
     energy = where is None and not own  # E2 belongs to all points and one time for them
@@ -245,7 +245,7 @@ def _chosen_targets(
 def _undefined(
     m: int, n: int, scales: Array, with_spectrum: bool, centers: Array, sigma: float
 ) -> Signatures:
-    """All NaN, in the right shapes: there are no points, or no schedule."""
+    """All NaN, in the right shapes: there are no points, no targets, or no schedule."""
     steps = scales.shape[-1]
     table = np.full((m, steps), np.nan)
     line = np.full(steps, np.nan)

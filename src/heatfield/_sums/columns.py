@@ -23,7 +23,7 @@ LOG_ACCURACY = {np.dtype(np.float64): 37.0, np.dtype(np.float32): 17.0}
 
 _DOUBLE = np.dtype(np.float64)
 # Points from which a measurement of this machine's costs is worth half a second.
-_MEASURE = 50_000
+MEASURE = 50_000
 
 
 @compiled()
@@ -52,4 +52,4 @@ class Request:
 
     def priced(self, m: int) -> Request:
         """The same with this machine's costs, which are worth measuring for many points only."""
-        return replace(self, costs=costs(measure=m > _MEASURE))
+        return replace(self, costs=costs(measure=m > MEASURE))

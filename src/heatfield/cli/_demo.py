@@ -8,6 +8,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from .._base.files import write_atomically
+from ._ours import is_demo, is_picture, may_replace
+from ._pages import save_picture
+
+_RESULTS, _PICTURES = "results.json", ("dimension_over_scales.png", "spectra_by_class.png")
 R_OF_CLASS = (2.5, 3.5, 4.0, 4.1, 4.3)
 
 
@@ -29,6 +34,9 @@ def run(options: argparse.Namespace) -> int:
     matplotlib.use("Agg")  # files only, also where there is no screen
     import heatfield as hf
 
+    may_replace(options.out / _RESULTS, is_demo, "the results of a demo")
+    for name in _PICTURES:
+        may_replace(options.out / name, is_picture, "a picture of this library")
     options.out.mkdir(parents=True, exist_ok=True)
     print("Compiling for this machine (only the first time) ...", flush=True)
     started = time.perf_counter()
@@ -36,9 +44,9 @@ def run(options: argparse.Namespace) -> int:
         hf.HFSDescriptor("desc").fit_transform([_warm_up(n)])
     print(f"  ready after {time.perf_counter() - started:.1f} s")
     result: dict[str, Any] = {"orbit5k": _classify(hf, options), "mixed_shape": _mixed_shape(hf, options)}
-    (options.out / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    write_atomically(options.out / _RESULTS, (json.dumps(result, indent=1) + "\n").encode())
     print("\nResults and pictures:")
-    for name in ("results.json", "dimension_over_scales.png", "spectra_by_class.png"):
+    for name in (_RESULTS, *_PICTURES):
         print(f"  {options.out / name}")
     return 0
 
@@ -74,7 +82,7 @@ def _classify(hf: Any, options: argparse.Namespace) -> dict[str, Any]:
     axes = hf.plot.spectra_by_class(
         composition, labels.tolist(), names=names, title="Orbit5k: heat dimension spectra by class"
     )
-    axes.flat[0].figure.savefig(options.out / "spectra_by_class.png", dpi=110)
+    save_picture(axes.flat[0].figure, options.out / "spectra_by_class.png", dpi=110)
     return {
         "clouds": len(clouds),
         "columns": features.shape[1],
@@ -102,5 +110,5 @@ def _mixed_shape(hf: Any, options: argparse.Namespace) -> dict[str, Any]:
     axes = hf.plot.dimension_over_scales(
         points, s, title="A sheet, a forked filament and a ball, coloured by heat dimension"
     )
-    axes.flat[0].figure.savefig(options.out / "dimension_over_scales.png", dpi=110)
+    save_picture(axes.flat[0].figure, options.out / "dimension_over_scales.png", dpi=110)
     return {"points": len(points), "seconds": round(seconds, 3), "median_dimension_at_scale_3": medians}

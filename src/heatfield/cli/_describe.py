@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
     from ._collect import collect
     from ._features import TABLES, is_features, write_errors
     from ._lock import alone
+    from ._prices import prices_of_task, worth_measuring
     from ._shards import load_shard
     from ._work import plan, run_all
 
@@ -101,9 +103,11 @@ def run(options: argparse.Namespace) -> int:
     files, skipped = collect(options.paths)
     parts = out.with_name(out.name + ".parts")
     files = _not_ours(files, out, parts)
-    shards = plan(files, settings, parts, options.shard, options.per_point, out)
     started = time.perf_counter()
-    with alone(parts, out):
+    with alone(parts, out, *_beside(out)):
+        prices = prices_of_task(parts, worth_measuring(files, settings.reading))
+        settings = replace(settings, prices=asdict(prices))
+        shards = plan(files, settings, parts, options.shard, options.per_point, out)
         if options.per_point:
             _own_folder(out)
         reading, describing, fresh = run_all(shards, workers, options.quiet)
@@ -136,11 +140,17 @@ def run(options: argparse.Namespace) -> int:
     return 1 if errors else 0
 
 
+def _beside(out: Path) -> tuple[Path, Path]:
+    """The list of failures, and the description of a CSV."""
+    return out.with_suffix(".errors.csv"), out.with_suffix(".meta.json")
+
+
 def _check_beside(out: Path, per_point: str | None) -> None:
     """A ValueError where the command would have to replace a file of someone else."""
-    may_replace(out.with_suffix(".errors.csv"), is_errors, "a list of failed files")
+    failures, metadata = _beside(out)
+    may_replace(failures, is_errors, "a list of failed files")
     if out.suffix == ".csv":
-        may_replace(out.with_suffix(".meta.json"), is_metadata, "the description of a table of features")
+        may_replace(metadata, is_metadata, "the description of a table of features")
     folder = _point_folder(out)
     if per_point and folder.is_dir() and not (folder / _MARK).is_file() and any(folder.iterdir()):
         raise ValueError(
@@ -154,9 +164,14 @@ def _point_folder(out: Path) -> Path:
 
 
 def _own_folder(out: Path) -> None:
-    """Mark the folder of per-point files as ours, so that the next run may replace them."""
+    """Mark the folder of per-point files as ours, so that the next run may replace them.
+
+    What a killed process left in it while it was writing is removed.
+    """
     _point_folder(out).mkdir(exist_ok=True)
     (_point_folder(out) / _MARK).touch()
+    for file in _point_folder(out).rglob(".*.part"):
+        file.unlink(missing_ok=True)
 
 
 def _not_ours(files: list[str], out: Path, parts: Path) -> list[str]:

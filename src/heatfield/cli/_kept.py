@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from .._base.arrays import read_array, read_arrays
-from .._base.check import Array
+from .._base.check import Array, OutOfRangeError
 from .._base.files import write_atomically
 from .._base.progress import progress_bar
 from .._base.threads import even_pieces
 from .._classifier.closed_form import descriptor_of
 from .._features.layout import SCHEMA
 from .._features.settings import options_of
+from .._sums.costs import costs
 
 # Pairs of points that are described together: a few seconds, which is what a stop may cost.
 _TOGETHER = 4e8
@@ -29,7 +31,8 @@ def kept_features(model: Any, clouds: list[Array], parts: Path, quiet: bool) -> 
     """Descriptors of all clouds, a few seconds' worth at a time; what was kept is not computed again."""
     descriptor = descriptor_of(model, clouds[0].shape[1])
     options = {name: value for name, value in options_of(model).items() if name != "n_jobs"}
-    settings = json.dumps([__version__, SCHEMA, model.variant, options], sort_keys=True, default=str)
+    prices = asdict(costs(measure=False))  # those that the task was begun with
+    settings = json.dumps([__version__, SCHEMA, model.variant, options, prices], sort_keys=True, default=str)
     width = descriptor.layout().width
     tables = []
     with progress_bar(total=len(clouds), unit="clouds", quiet=quiet, keep=True) as bar:
@@ -38,7 +41,7 @@ def kept_features(model: Any, clouds: list[Array], parts: Path, quiet: bool) -> 
             place = parts / f"features-{_key(settings, some)}.npy"
             table = _load_features(place, (last - first, width))
             if table is None:
-                table = descriptor.transform(some)
+                table = _described(descriptor, some, first)
                 buffer = io.BytesIO()
                 np.save(buffer, table)
                 parts.mkdir(parents=True, exist_ok=True)
@@ -46,6 +49,13 @@ def kept_features(model: Any, clouds: list[Array], parts: Path, quiet: bool) -> 
             tables.append(table)
             bar.update(last - first)
     return np.concatenate(tables)
+
+
+def _described(descriptor: Any, some: list[Array], first: int) -> Array:
+    try:
+        return descriptor.transform(some)
+    except OutOfRangeError as error:  # its number among all clouds
+        raise OutOfRangeError(error.problem, first + (error.cloud or 0)) from None
 
 
 def keep_fold(place: Path, test: NDArray[np.int64], predicted: NDArray) -> None:

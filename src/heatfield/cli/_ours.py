@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+# The prices that a command plans with, in the folder NAME.parts.
+PRICES = "prices.json"
 # What a command keeps in the folder NAME.parts until it is done.
 KEPT = re.compile(
     r"\d{6}-[0-9a-f]{24}\.npz|points-[0-9a-f]{32}\.npz|features-[0-9a-f]{32}\.npy"
-    r"|[0-9a-f]{16}\.(all|fold\d+)|\..*\.part"
+    r"|[0-9a-f]{16}\.(all|fold\d+)|prices\.json|\..*\.part"
 )
 ERRORS = b"file,place,problem"
 _MOST = 1 << 24  # bytes of JSON that are looked at
@@ -69,6 +71,7 @@ is_metadata = json_with("descriptor", "reading", "schema", "version")
 is_page = holds_early(b'<meta name="generator" content="heatfield">')
 is_scores = json_with("settings", "reading", "clouds", "content")
 is_picture = holds_early(b"heatfield")
+is_demo = json_with("orbit5k", "mixed_shape")
 
 
 def is_kept(file: str | Path) -> bool:

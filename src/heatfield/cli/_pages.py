@@ -1,9 +1,12 @@
-"""Where a page may be written."""
+"""Pages and pictures: where they may be written, and the mark that they carry."""
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
+from typing import Any
 
+from .._base.files import write_atomically
 from ._ours import is_page, may_replace
 
 
@@ -19,3 +22,10 @@ def check_page(out: Path, source: str) -> Path:
         raise ValueError(f"--out {str(out)!r} is the source itself")
     may_replace(out, is_page, "a page of this library")
     return out
+
+
+def save_picture(figure: Any, path: Path, dpi: int) -> None:
+    """A PNG with our mark, whole or not at all."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=dpi, format="png", metadata={"Software": "heatfield"})
+    write_atomically(path, buffer.getvalue())

@@ -5,12 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from ._ours import KEPT
+from ._ours import KEPT, PRICES
 
 
 def clear_parts(parts: Path) -> None:
-    """Remove the files whose names are ours, and the folder if nothing else is in it."""
-    for file in parts.glob("*"):
+    """Remove the files whose names are ours, and the folder if nothing else is in it.
+
+    The prices go last: where this is interrupted, the next run computes the same numbers from what is left.
+    """
+    for file in sorted(parts.glob("*"), key=lambda file: file.name == PRICES):
         if KEPT.fullmatch(file.name):
             file.unlink(missing_ok=True)
     with suppress(OSError):

@@ -33,6 +33,7 @@ def run(options: argparse.Namespace) -> int:
     from .._base.files import write_atomically
     from .._base.progress import progress_bar
     from .._classifier.classifier import HFSClassifier
+    from .._classifier.heads import uncalibrated
     from ..io import read_cloud
     from ._collect import collect
     from ._features import safe_cell, write_errors
@@ -89,6 +90,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet:
         other = f"; {skipped} files of other kinds passed over" if skipped else ""
         print(f"{len(files) - len(errors)} of {len(files)} files -> {out}{other}")
+    if not options.quiet and uncalibrated(model):
+        print(f"heatfield predict: {uncalibrated(model)}", file=sys.stderr)
     if notes:
         print(
             f"heatfield predict: unlike the training set: {notes} of {len(files) - len(errors)} clouds, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
     from ._lock import alone
     from ._pages import check_page
     from ._parts import clear_parts
+    from ._scores import time_left
 
     out = check_page(options.out, options.folder)
     if not Path(options.folder).is_dir():
@@ -68,11 +70,15 @@ def run(options: argparse.Namespace) -> int:
             print(
                 f"{len(collection.files):,} clouds described; cross-validation and pictures ...", flush=True
             )
+        begun = time.perf_counter()
         with progress_bar(total=options.folds, unit="folds", quiet=options.quiet, keep=True) as bar:
 
-            def tick(_done: int, folds: int) -> None:
+            def tick(done: int, folds: int) -> None:
                 bar.total = folds  # fewer where a class has fewer clouds
                 bar.update()
+                if bar.disable and not options.quiet:  # no terminal, no bar: a line for each fold
+                    left = time_left(time.perf_counter() - begun, done, folds)
+                    print(f"fold {done} of {folds} is done{left}", file=sys.stderr, flush=True)
 
             page = report_page(
                 collection,
@@ -108,6 +114,7 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     from .._features.descriptor import HFSDescriptor
     from ..report import Collection
     from ._collect import collect
+    from ._prices import prices_of_task, worth_measuring
     from ._shards import Settings, load_shard
     from ._work import plan, run_all
 
@@ -117,7 +124,8 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     files = [file for file in files if file in labels] if options.labels else files
     descriptor = {"variant": options.variant, "n_scales": options.scales}
     reading = reading_options(options)
-    shards = plan(files, Settings(descriptor, reading), _parts(out), 32, None, out)
+    prices = asdict(prices_of_task(_parts(out), worth_measuring(files, reading)))
+    shards = plan(files, Settings(descriptor, reading, prices=prices), _parts(out), 32, None, out)
     run_all(shards, thread_count(options.jobs), options.quiet)
     results = [result for shard in shards if (result := load_shard(shard.path, len(shard.files))) is not None]
     counts = np.concatenate([result.counts for result in results])

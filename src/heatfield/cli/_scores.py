@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._ours import is_picture, is_scores, may_replace, remove_ours
+from ._pages import save_picture
 
 
 def scores(labels: np.ndarray, predicted: np.ndarray, folds: np.ndarray) -> dict[str, Any]:
@@ -45,14 +45,23 @@ def printed(found: dict[str, Any]) -> str:
     return f"{found['folds']} folds: " + ", ".join(lines) + (f"\nhardest classes: {hardest}" if worst else "")
 
 
+def time_left(seconds: float, done: int, folds: int) -> str:
+    """How long the folds that are left will take if they take as long as those before."""
+    if done == 0 or done >= folds:
+        return ""
+    minutes, rest = divmod(round(seconds / done * (folds - done)), 60)
+    return f", about {minutes} min {rest:02d} s left for all folds"
+
+
 def check_scores(out: Path) -> None:
     """A ValueError where the scores would have to replace a file of someone else."""
-    path, picture = _beside(out)
+    path, picture = beside(out)
     may_replace(path, is_scores, "the report of a training")
     may_replace(picture, is_picture, "a picture of this library")
 
 
-def _beside(out: Path) -> tuple[Path, Path]:
+def beside(out: Path) -> tuple[Path, Path]:
+    """The report, and the picture of the confusion matrix."""
     return out.with_name(out.name + ".report.json"), out.with_name(out.name + ".confusion.png")
 
 
@@ -61,7 +70,7 @@ def write_scores(out: Path, report: dict[str, Any], quiet: bool) -> None:
     from .._base.files import write_atomically
 
     found = report.get("cross_validation")
-    path, picture = _beside(out)
+    path, picture = beside(out)
     remove_ours(picture, is_picture)
     if "cross_validation" not in report:
         remove_ours(path, is_scores)
@@ -78,9 +87,6 @@ def write_scores(out: Path, report: dict[str, Any], quiet: bool) -> None:
     mpl.use("Agg")
     from ..plot import confusion_matrix
 
-    axes = confusion_matrix(found["confusion"], found["classes"])
-    buffer = io.BytesIO()
-    axes.figure.savefig(buffer, dpi=120, format="png", metadata={"Software": "heatfield"})
-    write_atomically(picture, buffer.getvalue())
+    save_picture(confusion_matrix(found["confusion"], found["classes"]).figure, picture, dpi=120)
     if not quiet:
         print(f"confusion matrix -> {picture}")

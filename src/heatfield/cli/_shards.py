@@ -16,6 +16,7 @@ import signal
 import threading
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.synchronize import Semaphore
@@ -28,10 +29,11 @@ from numpy.typing import NDArray
 from .. import __version__
 from .._base import announce
 from .._base.arrays import read_arrays
-from .._base.check import HeatFieldWarning, as_points
+from .._base.check import HeatFieldWarning, OutOfRangeError, as_points
 from .._base.files import remove_unfinished, write_atomically
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import SCHEMA
+from .._sums.costs import costs_from, fixed_costs
 from ..io import Cloud, read_cloud
 from ._per_point import write_per_point
 from ._reading import file_problem
@@ -46,6 +48,7 @@ class Settings:
     per_point: str = ""  # suffix of per-point files, "" for none
     point_channels: tuple[str, ...] | None = None
     point_dtype: str = "float64"
+    prices: dict[str, float] | None = None  # of the plan of the fast path; None: this machine's
     schema: int = SCHEMA
     version: str = __version__
 
@@ -90,6 +93,12 @@ class Result:
 
 def run_shard(shard: Shard) -> tuple[float, float]:
     """Read, describe, store; the seconds spent reading and describing."""
+    prices = shard.settings.prices
+    with fixed_costs(costs_from(prices)) if prices else nullcontext():
+        return _run_shard(shard)
+
+
+def _run_shard(shard: Shard) -> tuple[float, float]:
     started = time.perf_counter()
     path = shard.path  # of the files as they are before they are read
     k = len(shard.files)
@@ -136,7 +145,9 @@ def _describe_rows(
             result.features[i] = row
     except (ValueError, MemoryError) as error:
         if len(rows) == 1:
-            result.problems[rows[0]] = file_problem(error)
+            result.problems[rows[0]] = file_problem(
+                ValueError(error.problem) if isinstance(error, OutOfRangeError) else error
+            )
             return
         for i in rows:
             _describe_rows(descriptor, [i], clouds, result)

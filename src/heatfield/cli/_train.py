@@ -7,6 +7,7 @@ import hashlib
 import json
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,16 +33,15 @@ def run(options: argparse.Namespace) -> int:
     from .._classifier.saving.folder import check_place
     from ._lock import alone
     from ._ours import is_errors, may_replace
-    from ._scores import check_scores
+    from ._scores import beside, check_scores
 
     parts = options.out.with_name(f"{options.out.name}.parts") if options.out.name else options.out
     try:
         check_place(options.out)
         check_scores(options.out)
-        may_replace(
-            options.out.with_name(options.out.name + ".errors.csv"), is_errors, "a list of failed files"
-        )
-        with alone(parts, options.out):
+        failures = options.out.with_name(options.out.name + ".errors.csv")
+        may_replace(failures, is_errors, "a list of failed files")
+        with alone(parts, options.out, failures, *beside(options.out)):
             return _run(options, parts)
     except KeyboardInterrupt:
         if not parts.is_dir():
@@ -53,11 +53,16 @@ def run(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace, parts: Path) -> int:
     import numpy as np
 
+    from .._base.check import OutOfRangeError
     from .._classifier.classifier import HFSClassifier
+    from .._classifier.heads import uncalibrated
     from .._classifier.input_range import InputRange
     from .._classifier.saving.folder import check_place
+    from .._sums.columns import MEASURE
+    from .._sums.costs import fixed_costs
     from ..datasets import content_hash
     from ._features import write_errors
+    from ._prices import prices_of_task
     from ._scores import write_scores
 
     out = check_place(options.out)
@@ -79,10 +84,16 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     # What is kept in parts lets a command that was stopped go on; the names say what it belongs to.
     content = content_hash(kept, labels)
     deciding = {name: value for name, value in settings.items() if name not in _HOW}
-    text = json.dumps([content, deciding, options.folds], sort_keys=True)
+    prices = prices_of_task(parts, max(map(len, kept)) > MEASURE)
+    text = json.dumps([content, deciding, options.folds, asdict(prices)], sort_keys=True)
     start = parts / hashlib.sha256(text.encode()).hexdigest()[:16]
     model = HFSClassifier(**settings)
-    features, n_dims = _features(model, kept, parts, options.quiet), kept[0].shape[1]
+    try:
+        with fixed_costs(prices):
+            features, n_dims = _features(model, kept, parts, options.quiet), kept[0].shape[1]
+    except OutOfRangeError as error:
+        file = files[list(clouds)[error.cloud or 0]]
+        raise ValueError(f"{file!r}: {error.problem}") from None
     if not options.quiet:
         print(f"{len(kept)} clouds of {len(set(labels.tolist()))} classes, variant {options.variant}")
     report: dict[str, Any] = {
@@ -100,6 +111,8 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     model.input_range_ = InputRange.of(kept)
     model.save(out, notes={"reading": reading})
     clear_parts(parts)
+    if not options.quiet and uncalibrated(model):
+        print(f"heatfield train: {uncalibrated(model)}", file=sys.stderr)
     if not options.quiet:
         print(f"model -> {out}")
     if errors:
@@ -158,7 +171,7 @@ def _cross_validate(
     from .._classifier.cross_validation import cross_validate
     from .._classifier.labels import rarest_class
     from ._kept import keep_fold, kept_fold
-    from ._scores import scores
+    from ._scores import scores, time_left
 
     rare, count = rarest_class(labels)
     if count < 2:
@@ -181,7 +194,7 @@ def _cross_validate(
 
     def prepare(fold: Any, number: int, folds: int) -> None:
         title = "" if options.quiet else f"fold {number + 1} of {folds}"
-        left = _left(time.perf_counter() - started, fresh, folds - len(done))
+        left = time_left(time.perf_counter() - started, fresh, folds - len(done))
         trainings_to_come.set(folds - number)  # those of the other folds, and the one on all clouds
         _prepare(fold, start.with_suffix(f".fold{number}"), title, left)
 
@@ -194,11 +207,3 @@ def _cross_validate(
             keep_fold(start.with_suffix(f".fold{fold.number}"), fold.test, fold.predicted)
         fresh += 1
     return scores(labels, predicted, fold_of)
-
-
-def _left(seconds: float, done: int, folds: int) -> str:
-    """How long the folds that are left will take if they take as long as those before."""
-    if done == 0:
-        return ""
-    minutes, rest = divmod(round(seconds / done * (folds - done)), 60)
-    return f", about {minutes} min {rest:02d} s left for all folds"

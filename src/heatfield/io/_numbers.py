@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,21 +53,25 @@ def read_rows(source: Source, start: int, skip: int, count: int, width: int) -> 
     source.check_allowance(8 * count * width, "the table of numbers", f"byte {start}")
     values = np.empty((count, width))
     done = 0
+    for numbers, lines in some_lines(source, start, skip, count):
+        values[done : done + len(lines)] = parse_rows(source, numbers, lines, width)
+        done += len(lines)
+    return values
+
+
+def some_lines(source: Source, start: int, skip: int, count: int) -> Iterator[tuple[list[int], list[str]]]:
+    """``count`` lines with content and their numbers, piece by piece; an error where there are fewer."""
+    done = 0
     for numbers, lines in content_lines(source, (), start):
-        if skip >= len(lines):
-            skip -= len(lines)
-            continue
         first, last = skip, min(len(lines), skip + count - done)
-        skip = 0
+        skip = max(0, skip - len(lines))
         if last > first:
-            part = parse_rows(source, numbers[first:last], lines[first:last], width)
-            values[done : done + len(part)] = part
-            done += len(part)
+            yield numbers[first:last], lines[first:last]
+            done += last - first
         if done == count:
-            break
+            return
     if done < count:
         raise source.error(f"ends after {done} of {count} lines", "the end")
-    return values
 
 
 def parse_rows(source: Source, numbers: list[int], lines: list[str], width: int) -> NDArray[np.float64]:

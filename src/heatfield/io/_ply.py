@@ -13,6 +13,7 @@ from ._cloud import MOST_COLUMNS, Cloud, from_columns
 from ._faces import Polygons, ascii_lists
 from ._numbers import read_rows
 from ._ply_lists import Property, binary_lists
+from ._ply_scalars import ascii_scalars, binary_scalars
 from ._source import Source
 from ._typed import to_type
 
@@ -64,11 +65,6 @@ def read_ply(source: Source) -> Cloud:
         least = sum(2 if ascii_ else p.least for p in element.properties)
         source.check_count(element.count, least, start - ascii_, f"rows of {element.name!r}", element.place)
         if element.name == "vertex":
-            if element.has_lists:
-                name = next(p.name for p in element.properties if p.length)
-                raise source.error(
-                    f"vertex property {name!r} is a list, which is not supported", element.place
-                )
             cloud = _vertices(source, element, order, start, skip)
         corners = element.corners if element.name == "face" else -1
         if corners >= 0 and "f" in element.properties[corners].kind:
@@ -139,11 +135,17 @@ def _header(source: Source) -> tuple[str, list[Element], int]:
 
 
 def _vertices(source: Source, element: Element, order: str, start: int, skip: int) -> Cloud:
+    """The scalar properties; lists, which no column can hold, are passed over."""
     table: dict[str, NDArray[Any]] = {}
     if order == "=":
-        values = read_rows(source, start, skip, element.count, len(element.properties))
-        for c, p in enumerate(element.properties):
+        if element.has_lists:
+            values = ascii_scalars(source, start, skip, element.count, element.properties)
+        else:
+            values = read_rows(source, start, skip, element.count, len(element.properties))
+        for c, p in enumerate(p for p in element.properties if not p.length):
             table[p.name] = to_type(source, values[:, c], p.kind, f"vertex property {p.name!r}")
+    elif element.has_lists:
+        table = binary_scalars(source, start, element.count, element.properties, order)
     else:
         rows = np.frombuffer(
             source.data,

@@ -31,21 +31,15 @@ def binary_lists(
 ) -> tuple[Polygons, int]:
     """The lists of property number ``wanted`` (-1: none), and the byte after the last row."""
     polygons = Polygons(source)
-    for p in properties:
-        if "f" in p.length:
-            raise source.error(f"the length of list {p.name!r} must be an integer", "header")
+    check_lengths(source, properties)
     if count == 0:
         return polygons, start
-    alike = _alike(source, start, count, properties, order)
+    alike = rows_alike(source, start, count, properties, order)
     if alike is not None:
         if wanted >= 0:
             polygons.add_rows(alike[f"items{wanted}"])
         return polygons, start + count * alike.dtype.itemsize
-    table = np.zeros(
-        (len(properties), 4), np.int64
-    )  # bytes of the length (0: scalar), signed?, of an item, signed?
-    for row, p in zip(table, properties, strict=True):
-        row[:] = int(p.length[1]) if p.length else 0, p.length[:1] == "i", int(p.kind[1]), p.kind[0] == "i"
+    table = layout(properties)
     data = np.frombuffer(source.data, np.uint8)
     nothing = np.empty(0, np.int64)
     end, bad, total = _walk(data, start, count, table, order == ">", wanted, nothing, nothing)
@@ -59,7 +53,22 @@ def binary_lists(
     return polygons, end
 
 
-def _alike(
+def check_lengths(source: Source, properties: list[Property]) -> None:
+    """Lengths of lists are integers."""
+    for p in properties:
+        if "f" in p.length:
+            raise source.error(f"the length of list {p.name!r} must be an integer", "header")
+
+
+def layout(properties: list[Property]) -> NDArray[np.int64]:
+    """For compiled code: bytes of the length (0: scalar), signed?, bytes of an item, signed?"""
+    table = np.zeros((len(properties), 4), np.int64)
+    for row, p in zip(table, properties, strict=True):
+        row[:] = int(p.length[1]) if p.length else 0, p.length[:1] == "i", int(p.kind[1]), p.kind[0] == "i"
+    return table
+
+
+def rows_alike(
     source: Source, start: int, count: int, properties: list[Property], order: str
 ) -> NDArray[np.void] | None:
     """All rows at once where their lists are as long as those of the first; else None."""
@@ -86,7 +95,8 @@ def _alike(
 
 
 @compiled()
-def _integer(data: NDArray[np.uint8], at: int, size: int, signed: int, big: bool) -> int:
+def integer(data: NDArray[np.uint8], at: int, size: int, signed: int, big: bool) -> int:
+    """An integer of so many bytes."""
     value = 0
     for i in range(size):
         value |= int(data[at + i]) << (8 * (size - 1 - i if big else i))
@@ -113,7 +123,7 @@ def _walk(
             if at + size > len(data):
                 return at, row, total
             if size > 0:
-                k = _integer(data, at, size, table[p, 1], big)
+                k = integer(data, at, size, table[p, 1], big)
                 at += size
             if k < 0 or at + k * item > len(data):
                 return at, row, total
@@ -121,7 +131,7 @@ def _walk(
                 if len(lengths) == count:
                     lengths[row] = k
                     for i in range(k):
-                        corners[total + i] = _integer(data, at + i * item, item, table[p, 3], big)
+                        corners[total + i] = integer(data, at + i * item, item, table[p, 3], big)
                 total += k
             at += k * item
     return at, -1, total

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 from numpy.typing import NDArray
 
-from .._base.check import check_choice, check_count
+from .._base.check import OutOfRangeError, check_choice, check_count
 from ..sampling import sample, seed_from_name
 from ._arrays import all_clouds
 from ._atoms import AtomChoice
@@ -138,7 +138,7 @@ def read_cloud(
     except MemoryError:
         raise source.error("does not fit in memory") from None
     except Exception as error:  # a fault of the reader: it costs this file, not the whole run
-        if type(error) is ValueError and str(error).startswith("the points span"):
+        if isinstance(error, OutOfRangeError):
             raise source.error(str(error)) from None
         raise source.error(f"cannot be read ({type(error).__name__}: {error})") from error
 

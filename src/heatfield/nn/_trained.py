@@ -112,7 +112,13 @@ class TrainedNetwork:
 
 
 def softmax(logits: NDArray[np.float32]) -> Array:
-    """Probabilities in double precision."""
+    """Probabilities in double precision; a ValueError where the network gives no numbers."""
     values = logits.astype(np.float64)
+    odd = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if odd.size:
+        raise ValueError(
+            f"the network gives no finite numbers for {odd.size} of {len(values)} clouds, the first is "
+            f"clouds[{odd[0]}]: its weights or the cloud are out of the range of single precision"
+        )
     values = np.exp(values - values.max(axis=1, keepdims=True))
     return values / values.sum(axis=1, keepdims=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._base.check import check_choice, check_count
+from .._base.check import check_choice, check_count, check_extent, corners
 from ._pick import farthest_rows, random_rows, voxel_rows
 from ._skeleton import sample_skeleton
 from ._surface import sample_surface
@@ -39,10 +39,7 @@ def sample(cloud: Cloud, budget: int, sampling: str = "auto", seed: int = 0) -> 
     """
     check_count(budget, "budget", 1)
     check_choice(sampling, "sampling", SAMPLINGS)
-    with np.errstate(over="ignore"):
-        extent = float(np.ptp(cloud.points, axis=0).max()) if len(cloud.points) else 0.0
-    if not extent < 1e140:  # squared lengths would leave the range of float64
-        raise ValueError(f"the points span {extent:.3g}; change the unit so that it is below 1e140")
+    check_extent(*corners(cloud.points))
     rng = np.random.default_rng(seed)
     if sampling == "auto" and cloud.parents is not None:
         return _along(cloud, budget, rng)

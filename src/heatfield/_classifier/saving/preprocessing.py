@@ -23,6 +23,7 @@ _ARRAYS = {
 }  # fmt: skip
 _LISTS = {"annealedmlp": ("coefs_", "intercepts_")}
 _VALUES = {
+    "lineardiscriminantanalysis": ("temperature_",),
     "annealedmlp": ("n_outputs_", "n_layers_", "out_activation_", "n_iter_", "t_", "loss_", "best_loss_"),
     "svc": ("_sparse", "_gamma", "_effective_probability", "fit_status_", "nu", "epsilon", "shape_fit_"),
 }
@@ -90,6 +91,9 @@ def _check_shapes(step: str, model: Any, classes: int, width: int) -> None:
         wanted = dict.fromkeys(_ARRAYS[step], (width,))
     elif step == "lineardiscriminantanalysis":
         wanted = {"coef_": (outputs, width), "intercept_": (outputs,), "means_": (classes, width)}
+        temperature = getattr(model, "temperature_", 1.0)  # older models have none
+        if type(temperature) is not float or not 0.0 < temperature < np.inf:
+            raise ValueError(f"the saved temperature is {str(temperature)[:40]}, expected a number above 0")
     elif step == "svc":
         count = int(model.support_vectors_.shape[0])
         pairs = classes * (classes - 1) // 2

@@ -1,0 +1,612 @@
+"""A long fuzz of what the library saves for itself: models, checkpoints, feature caches, prices.
+
+    python -m tools.fuzz_models --seconds 600
+    python -m tools.fuzz_models --inputs 60000
+
+As `tools.fuzz_readers`: input number k is made from the seed k alone, a run goes on where the last one
+ended, and each input is read in a child process, which may use 300 MB more than it had and 10 s of computing.
+Half of the inputs are changed in their JSON or their arrays and get checksums that fit, since whoever can
+write a model can write its checksums. A model that is loaded all the same must predict: finite probabilities
+that add up to 1. Anything but that, a ValueError, or (where a cache or the prices are damaged) nothing
+found, is a failure. The counts go to tools/results/fuzz_models.json; ``--show k folder`` writes an input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tools.fuzz_readers import MEMORY, SECONDS, TooLong, _memory, damaged, machine
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULT = ROOT / "tools" / "results" / "fuzz_models.json"
+TOGETHER = 250  # inputs between two reports of a child
+
+Files = dict[str, bytes]
+ODD: list[Any] = [
+    None, True, False, -1, 0, 1, 2, 3, 17, 2**31, 2**53 + 1, 2**63, 2**64, 10**40, -(10**18), 0.5, -0.0,
+    1e-320, 1e308, float("nan"), float("inf"), "", "x", "é" * 9, "lda", "../../a", "<U99999999", "|V8", "O",
+    "f8", [], {}, [[]], [0, 1], ["a", "b"], {"pairs": []}, {"pairs": [[1, 2]]}, {"a": {"b": 1}},
+]  # fmt: skip
+VALUES = [0.0, -1.0, 1.0, 1e-320, 1e-30, 1e30, 1e300, -1e308, np.nan, np.inf, -np.inf, 2.0**31, 127.0, -7.0]
+TYPES = ["f4", "f8", "f2", "i1", "i4", "i8", "u1", "u8", "?", "c8"]
+
+
+def some_clouds(count: int = 12) -> tuple[list[np.ndarray], list[str]]:
+    """Rings and balls in the plane."""
+    rng = np.random.default_rng(0)
+    clouds = []
+    for i in range(count):
+        points = rng.normal(size=(24 + i, 2))
+        clouds.append(points / np.linalg.norm(points, axis=1, keepdims=True) if i % 2 else points)
+    return clouds, ["ring" if i % 2 else "ball" for i in range(count)]
+
+
+def models() -> dict[str, Callable[[], Any]]:
+    """Small models of every kind that is saved."""
+    import heatfield as hf
+
+    closed = {"n_scales": 2, "random_state": 0}
+    learned = {"n_scales": 2, "epochs": 1, "random_state": 0, "device": "cpu", "progress": False}
+    small = {"before": (4,), "after": (4, 8), "align": (4, 8), "align_head": (8, 4), "head": (8, 4)}
+    local = hf.baselines.LocalCovariance(n_radii=2) if _takes("LocalCovariance", "n_radii") else None
+    local = hf.baselines.LocalCovariance() if local is None else local
+    return {
+        "lda": lambda: hf.HFSClassifier("simple", head="lda", **closed),
+        "svm": lambda: hf.HFSClassifier("simple", head="svm", **closed),
+        "mlp": lambda: hf.HFSClassifier("desc", head="mlp", epochs=3, **closed),
+        "full": lambda: hf.HFSClassifier("full", network={"widths": [8, 8], "head": 8}, **learned),
+        "dgcnn": lambda: hf.HFSClassifier(
+            "dgcnn", network={"k": 4, "widths": [4, 8], "embedding": 16, "head": [8]}, **learned
+        ),
+        "LocalCovariance": lambda: hf.baselines.DescriptorClassifier(local, head="lda"),
+        "PointNet": lambda: hf.baselines.PointNet(
+            epochs=1, n_points=16, random_state=0, device="cpu", progress=False, network=small
+        ),
+    }
+
+
+def _takes(name: str, parameter: str) -> bool:
+    import inspect
+
+    import heatfield as hf
+
+    return parameter in inspect.signature(getattr(hf.baselines, name)).parameters
+
+
+def sound_files(folder: Path) -> dict[str, Files]:
+    """The files of every sample, made once and kept in a folder."""
+    if not (folder / "done").exists():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _make_samples(folder)
+        (folder / "done").touch()
+    return {
+        place.name: {file.name: file.read_bytes() for file in sorted(place.iterdir())}
+        for place in sorted(folder.iterdir())
+        if place.is_dir()
+    }
+
+
+def _make_samples(folder: Path) -> None:
+    import heatfield as hf
+    from heatfield.cli import main
+
+    clouds, labels = some_clouds()
+    for name, make in models().items():
+        make().fit(clouds, labels).save(folder / name)
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary)
+        for i, (points, label) in enumerate(zip(clouds, labels, strict=True)):
+            (place / label).mkdir(exist_ok=True)
+            hf.write_points(place / label / f"{i}.npy", points)
+        words = ["--variant", "simple", "--head", "lda", "--scales", "2", "--folds", "2", "--quiet"]
+        main(["train", temporary, "-o", str(folder / "trained"), *words, "--jobs", "1"])
+        for leftover in folder.glob("trained.*"):
+            leftover.unlink()
+    (folder / "checkpoint").mkdir()
+    models()["full"]().set_params(checkpoint=folder / "checkpoint" / "c").fit(clouds, labels)
+    for name, data in caches().items():
+        (folder / name).mkdir()
+        (folder / name / "file").write_bytes(data)
+
+
+def caches() -> Files:
+    """What commands keep, and the prices."""
+    from dataclasses import asdict
+
+    from heatfield._features.point_features import PointSettings
+    from heatfield._features.point_table import point_table
+    from heatfield._sums.costs import SCHEMA, Costs
+    from heatfield.cli._shards import Result, _pack
+
+    clouds, labels = some_clouds()
+    with tempfile.TemporaryDirectory() as folder:
+        point_table(clouds, point_settings(PointSettings), cache=folder)
+        table = next(Path(folder).iterdir()).read_bytes()
+    features, fold = io.BytesIO(), io.BytesIO()
+    np.save(features, np.random.default_rng(0).normal(size=(12, 5)))
+    np.savez(fold, test=np.arange(6), predicted=np.array(labels[:6]))
+    rows = Result(np.full((3, 3), 2, np.int64), [np.arange(4.0)] * 3, [("", ""), ("row 1", "bad"), ("", "")])
+    return {
+        "point table": table,
+        "features": features.getvalue(),
+        "fold": fold.getvalue(),
+        "shard": _pack(rows),
+        "costs": json.dumps({"schema": SCHEMA, **asdict(Costs())}).encode(),
+    }
+
+
+def point_settings(kind: Any) -> Any:
+    """Those of the sample of a point table."""
+    return kind(2, n_scales=2, transition="difference", blocks=("density", "dimension"))
+
+
+# --- changes -------------------------------------------------------------------------
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Paths to everything in a JSON value."""
+    found, todo = [], [(path, value)]
+    while todo:
+        path, value = todo.pop()
+        found += [path] if path else []
+        inner = (
+            list(value.items())
+            if isinstance(value, dict)
+            else list(enumerate(value))
+            if isinstance(value, list)
+            else []
+        )
+        todo += [((*path, key), part) for key, part in reversed(inner)]
+    return found
+
+
+def changed_json(value: Any, rng: random.Random) -> Any:
+    """One to four parts replaced, removed, renamed, repeated, nested or exchanged."""
+    value = json.loads(json.dumps(value))
+    nested = False
+    for _ in range(rng.choice((1, 1, 1, 2, 4))):
+        if nested:
+            break  # as deep as this script itself can go
+        paths = places(value)
+        if not paths:
+            break
+        path = rng.choice(paths)
+        parent = value
+        for key in path[:-1]:
+            parent = parent[key]
+        key = path[-1]
+        what = rng.randrange(8)
+        if what <= 2:
+            parent[key] = rng.choice(ODD)
+        elif what == 3:
+            del parent[key]
+        elif what == 4 and isinstance(parent, dict):
+            parent[rng.choice(["x", str(key) + "_", "dtype", "n_dims"])] = parent.pop(key)
+        elif what == 5 and isinstance(parent[key], list):
+            parent[key] = parent[key] * rng.choice((0, 2, 50))
+        elif what == 5 and isinstance(parent[key], (int, float)):
+            parent[key] = parent[key] * rng.choice((-1, 2, 1000, 1e30, 0.5))
+        elif what == 6:
+            nested = True
+            for _ in range(rng.choice((1, 5, 40, 800))):
+                parent[key] = [parent[key]] if rng.random() < 0.7 else {"pairs": parent[key]}
+        else:
+            other = rng.choice(paths)
+            part = value
+            for step in other:
+                part = part[step] if isinstance(part, list) or step in part else None
+                if part is None:
+                    break
+            parent[key] = json.loads(json.dumps(part))
+    return value
+
+
+def changed_arrays(arrays: dict[str, np.ndarray], rng: random.Random) -> dict[str, np.ndarray]:
+    """One to three arrays with other values, types or shapes, missing, renamed or exchanged."""
+    out = {name: array.copy() for name, array in arrays.items()}
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        if not out:
+            break
+        name = rng.choice(sorted(out))
+        array = out[name]
+        what = rng.randrange(9)
+        if what <= 2 and array.size:
+            flat = array.reshape(-1)
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                value = np.array(rng.choice(VALUES)).astype(array.dtype)
+            if what:
+                flat[rng.randrange(array.size)] = value
+            else:
+                flat[:] = value
+        elif what == 3:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                if array.dtype.kind != "U":
+                    out[name] = array.astype(rng.choice(TYPES[:-1]))
+        elif what == 4:
+            out[name] = rng.choice([array[:-1] if array.ndim else array, array[None], array.T, array.ravel()])
+        elif what == 5:
+            shape = [rng.choice((0, 1, 2, length, length + 1, 40)) for length in array.shape]
+            out[name] = np.resize(array, shape) if array.size else np.zeros(shape, array.dtype)
+        elif what == 6:
+            del out[name]
+        elif what == 7:
+            out[rng.choice([name + "x", "x", name.replace("0", "1")])] = out.pop(name)
+        else:
+            other = rng.choice(sorted(out))
+            out[name], out[other] = out[other], out[name]
+    return {name: np.ascontiguousarray(array) for name, array in out.items()}
+
+
+def changed_model(files: Files, other: bytes, rng: random.Random) -> Files:
+    """A model folder: bytes of one file, or JSON and arrays with checksums that fit."""
+    from safetensors.numpy import load, save
+
+    from heatfield._classifier.saving import folder
+
+    out = dict(files)
+    what = rng.randrange(8)
+    if what == 0:
+        name = rng.choice(sorted(out))
+        out[name] = damaged(out[name], other, rng)
+        return out
+    facts = json.loads(out["model.json"])
+    tensors = load(out["model.safetensors"])
+    data = out["model.safetensors"]
+    if what == 1:
+        data = damaged(data, other, rng)
+    elif what <= 3:
+        tensors = changed_arrays(tensors, rng)
+        data = save(tensors)
+    if what == 3 or what >= 4:
+        facts = changed_json(facts, rng)
+    if isinstance(facts, dict):
+        if rng.random() < 0.95 and what != 1:
+            facts["tensors"] = {k: [str(a.dtype), list(a.shape)] for k, a in sorted(tensors.items())}
+        facts["tensors_sha256"] = hashlib.sha256(data).hexdigest()
+        facts["checksum"] = folder._checksum(facts)
+    return {"model.json": json.dumps(facts).encode(), "model.safetensors": data}
+
+
+def changed_checkpoint(files: Files, other: bytes, rng: random.Random) -> Files:
+    """A checkpoint: bytes, or its facts and tensors."""
+    from safetensors.numpy import load, save
+
+    data = files["c"]
+    if rng.random() < 0.4:
+        return {"c": damaged(data, other, rng)}
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    facts, tensors = json.loads(header["__metadata__"]["facts"]), load(data)
+    fingerprint = facts["fingerprint"]
+    if rng.random() < 0.6:
+        facts = changed_json(facts, rng)
+    if rng.random() < 0.6:
+        tensors = changed_arrays(tensors, rng)
+    if isinstance(facts, dict) and rng.random() < 0.9:
+        facts["fingerprint"] = fingerprint
+    metadata = {"format": header["__metadata__"]["format"], "facts": json.dumps(facts)}
+    return {"c": save(tensors, metadata)}
+
+
+def changed_cache(name: str, files: Files, other: bytes, rng: random.Random) -> Files:
+    """A file of arrays or of prices."""
+    data = files["file"]
+    if rng.random() < 0.4:
+        return {"file": damaged(data, other, rng)}
+    if name == "costs":
+        return {"file": json.dumps(changed_json(json.loads(data), rng)).encode()}
+    buffer = io.BytesIO()
+    if name == "features":
+        np.save(
+            buffer, next(iter(changed_arrays({"a": np.load(io.BytesIO(data))}, rng).values()), np.empty(0))
+        )
+    else:
+        with np.load(io.BytesIO(data)) as arrays:
+            np.savez(buffer, **changed_arrays(dict(arrays), rng))
+    return {"file": buffer.getvalue()}
+
+
+def make(number: int, sound: dict[str, Files]) -> tuple[str, Files, random.Random]:
+    """The sample's name, the changed files, and the random numbers of what is done with them."""
+    rng = random.Random(number)
+    name = rng.choice(sorted(sound))
+    other = rng.choice(list(sound[rng.choice(sorted(sound))].values()))
+    if name == "checkpoint":
+        files = changed_checkpoint(sound[name], other, rng)
+    elif "file" in sound[name]:
+        files = changed_cache(name, sound[name], other, rng)
+    else:
+        files = changed_model(sound[name], other, rng)
+    return name, files, rng
+
+
+# --- reading -------------------------------------------------------------------------
+
+
+class Reader:
+    """What is done with an input: load it, and use what was loaded."""
+
+    def __init__(self) -> None:
+        import torch
+
+        import heatfield as hf
+        from heatfield._features.point_features import PointSettings
+
+        torch.set_num_threads(1)
+        self.clouds, self.labels = some_clouds()
+        self.loaders = {
+            name: type(make()).load for name, make in models().items()
+        } | {"trained": hf.HFSClassifier.load}  # fmt: skip
+        self.recipe = point_settings(PointSettings)
+
+    def read(self, name: str, place: Path, rng: random.Random) -> bool:
+        """Whether the input was accepted; an AssertionError where what was read is no answer."""
+        if name in self.loaders:
+            if name == "trained" and rng.random() < 0.3:
+                return self._command(place)
+            model = self.loaders[name](place)
+            share = model.predict_proba(self.clouds[:2])
+            assert share.shape == (2, len(model.classes_)), f"probabilities of shape {share.shape}"
+            assert np.isfinite(share).all(), "probabilities that are no numbers"
+            assert (share >= 0.0).all(), "probabilities below 0"
+            assert np.allclose(share.sum(axis=1), 1.0, atol=1e-5), "probabilities that do not add up to 1"
+            return True
+        return bool(getattr(self, "_" + name.replace(" ", "_"))(place))
+
+    def _command(self, place: Path) -> bool:
+        from heatfield.cli import main
+
+        cloud, out = place.parent / "cloud.npy", place.parent / "predicted.csv"
+        np.save(cloud, self.clouds[0])
+        try:
+            code = main(["predict", str(place), str(cloud), "-o", str(out), "--quiet", "--jobs", "1"])
+            assert code in (0, 1, 2), f"exit code {code}"
+            assert code or "nan" not in out.read_text(), "probabilities that are no numbers"
+        finally:
+            for file in place.parent.glob("predicted.*"):
+                file.unlink()
+        return code == 0
+
+    def _checkpoint(self, place: Path) -> bool:
+        model = models()["full"]().set_params(checkpoint=place / "c")
+        if not hasattr(self, "table"):
+            self.table = model.point_table(self.clouds)
+        model.fit_features(self.table, self.labels, n_dims=2)
+        assert np.isfinite(model.predict_features(self.table.take(np.arange(2))) == "ring").all()
+        return True
+
+    def _point_table(self, place: Path) -> bool:
+        from heatfield._features.point_table import _load
+
+        return _load(place / "file", self.recipe, self.clouds) is not None
+
+    def _features(self, place: Path) -> bool:
+        from heatfield.cli._kept import _load_features
+
+        return _load_features(place / "file", (12, 5)) is not None
+
+    def _fold(self, place: Path) -> bool:
+        from heatfield.cli._kept import kept_fold
+
+        return kept_fold(place / "file", np.array(self.labels)) is not None
+
+    def _shard(self, place: Path) -> bool:
+        from heatfield.cli._shards import load_shard
+
+        return load_shard(place / "file", 3) is not None
+
+    def _costs(self, place: Path) -> bool:
+        from heatfield._sums.costs import read_costs
+
+        found = read_costs(place / "file")
+        assert found is None or (found.as_array() > 0.0).all(), "prices that are none"
+        return found is not None
+
+
+def child(first: int, last: int, samples: Path) -> None:
+    """Read inputs and report: lines "at k" before, "bad k ..." and now and then "done k counts"."""
+    sound, reader = sound_files(samples), Reader()
+    work = Path(tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+
+    def too_long(*_: object) -> None:
+        raise TooLong
+
+    signal.signal(signal.SIGPROF, too_long)
+    warnings.simplefilter("ignore")  # of scikit-learn and numpy, on numbers that are odd
+    counts: dict[str, list[int]] = {}
+    for name in sorted(sound):  # the undamaged ones: they must be read, and all libraries are loaded
+        _write(work / "m", sound[name])
+        assert reader.read(name, work / "m", random.Random(0)), f"the sound sample {name} is refused"
+    for number in range(first, last):
+        print(f"at {number}", flush=True)
+        name, files, rng = make(number, sound)
+        _write(work / "m", files)
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # the peak starts anew
+        before = _memory("VmRSS")
+        tally = counts.setdefault(name, [0, 0])
+        problem = ""
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        spent = int(used.ru_utime + used.ru_stime)
+        resource.setrlimit(resource.RLIMIT_CPU, (spent + 3 * SECONDS, -1))  # where no signal is heard
+        try:
+            tally[0 if reader.read(name, work / "m", rng) else 1] += 1
+        except ValueError as error:
+            tally[1] += 1
+            if type(error) is not ValueError:
+                problem = repr(error)
+        except TooLong:
+            problem = f"more than {SECONDS} s"
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            problem = repr(error)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        grown = _memory("VmHWM") - before
+        if grown > MEMORY:
+            problem = f"{grown} kB"
+        if problem:
+            print(f"bad {json.dumps([number, name, problem[:400]])}", flush=True)
+        if (number + 1 - first) % TOGETHER == 0 or number + 1 == last:
+            print(f"done {json.dumps([number + 1, counts])}", flush=True)
+            counts = {}
+    shutil.rmtree(work)
+
+
+def _write(place: Path, files: Files) -> None:
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    for name, data in files.items():
+        (place / name).write_bytes(data)
+
+
+# --- the parent ----------------------------------------------------------------------
+
+
+def start_child(first: int, last: int, samples: Path) -> subprocess.Popen[str]:
+    """A child whose address space is bounded, so that a fault harms nobody else."""
+
+    def bound() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (16 * 2**30, 16 * 2**30))
+
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "tools.fuzz_models", "--child", str(first), str(last), str(samples)],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=bound,
+        env=environment,
+    )  # fmt: skip
+
+
+def save(result: dict[str, Any]) -> None:
+    """In one step."""
+    result["date"] = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+    result["machine"] = machine()
+    result["limits"] = {"kilobytes": MEMORY, "seconds of computing": SECONDS}
+    RESULT.parent.mkdir(parents=True, exist_ok=True)
+    part = RESULT.with_suffix(".part")
+    part.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
+    os.replace(part, RESULT)
+
+
+def retry(result: dict[str, Any], samples: Path) -> None:
+    """Failures of earlier runs that are none any more go to "fixed"."""
+    for failure in list(result["failures"]):
+        process = start_child(failure[0], failure[0] + 1, samples)
+        if "bad " not in process.communicate()[0] and process.returncode == 0:
+            result["failures"].remove(failure)
+            result["fixed"].append(failure)
+            save(result)
+
+
+def run(seconds: float, inputs: int) -> int:
+    """Go on from the last input that was counted."""
+    result: dict[str, Any] = {
+        "inputs": 0, "read": 0, "refused": 0, "failures": [], "fixed": [], "samples": {}, "seconds": 0.0,
+    }  # fmt: skip
+    if RESULT.exists():
+        result |= json.loads(RESULT.read_text())
+    begun, known = time.monotonic(), float(result["seconds"])
+    with tempfile.TemporaryDirectory() as folder:
+        samples = Path(folder)
+        sound = sound_files(samples)
+        retry(result, samples)
+        target = result["inputs"] + inputs
+        process = None
+        try:
+            while result["inputs"] < target and time.monotonic() - begun < seconds:
+                first = result["inputs"]
+                process = start_child(first, min(target, first + 40 * TOGETHER), samples)
+                at = first - 1
+                assert process.stdout is not None
+                for line in process.stdout:
+                    word, _, rest = line.partition(" ")
+                    if word == "at":
+                        at = int(rest)
+                    elif word == "bad":
+                        result["failures"].append(json.loads(rest))
+                        print("FAILURE", rest, end="", flush=True)
+                    elif word == "done":
+                        _count(result, *json.loads(rest))
+                        result["seconds"] = round(known + time.monotonic() - begun, 1)
+                        save(result)
+                        rate = (result["inputs"] - first) / max(time.monotonic() - begun, 1e-9)
+                        print(f"{result['inputs']} of {target} inputs, {rate:.0f} a second", flush=True)
+                        if time.monotonic() - begun >= seconds:
+                            break
+                if process.poll() is None and time.monotonic() - begun >= seconds:
+                    break
+                if process.wait() != 0:
+                    if at < first:
+                        raise SystemExit("the child cannot start; run it by hand with --child 0 1 FOLDER")
+                    why = f"the process ended with {process.returncode}"
+                    result["failures"].append([at, make(at, sound)[0], why])
+                    result["inputs"] = at + 1
+                    print("FAILURE", result["failures"][-1], flush=True)
+                    save(result)
+        finally:
+            if process is not None and process.poll() is None:
+                process.kill()
+                process.wait()
+    print(
+        f"{result['inputs']} inputs, {result['read']} read, {result['refused']} refused, "
+        f"{len(result['failures'])} failures"
+    )
+    return 1 if result["failures"] else 0
+
+
+def _count(result: dict[str, Any], inputs: int, counts: dict[str, list[int]]) -> None:
+    result["inputs"] = inputs
+    for sample, (read, refused) in counts.items():
+        tally = result["samples"].setdefault(sample, [0, 0])
+        tally[0] += read
+        tally[1] += refused
+        result["read"] += read
+        result["refused"] += refused
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--inputs", type=int, default=10**9, help="how many more")
+    parser.add_argument("--show", nargs=2, metavar=("K", "FOLDER"), help="write the files of this input")
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(int(options.child[0]), int(options.child[1]), Path(options.child[2]))
+        return 0
+    if options.show:
+        with tempfile.TemporaryDirectory() as folder:
+            name, files, _ = make(int(options.show[0]), sound_files(Path(folder)))
+        print(f"from {name}")
+        _write(Path(options.show[1]), files)
+        return 0
+    if options.seconds == float("inf") and options.inputs == 10**9:
+        parser.error("give --seconds or --inputs")
+    return run(options.seconds, options.inputs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
