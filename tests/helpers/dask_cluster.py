@@ -54,10 +54,16 @@ def command(*words):
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, words)],
         env=environment(OMP_NUM_THREADS="1"),
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     )
+
+
+def end_of(process):
+    """Exit code of a command, and what it said."""
+    said = process.communicate()[0]
+    return process.returncode, said
 
 
 def wait_for(condition, process, seconds=300):

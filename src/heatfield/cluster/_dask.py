@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -134,6 +135,21 @@ class DaskExecutor:
 
 
 @contextmanager
+def _quiet_logs() -> Iterator[None]:
+    """No tracebacks of Dask between the lines of a command: what matters is raised as an error."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    loggers = [logging.getLogger(name) for name in {*names, "distributed", "asyncio", "tornado.application"}]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+@contextmanager
 def dask_executor(client: Any) -> Iterator[DaskExecutor]:
     """The executor of a client, of the scheduler at an address, or of ``local[:N]`` processes."""
     distributed = need("distributed", "A cluster", "cluster", verb="needs")
@@ -155,13 +171,14 @@ def dask_executor(client: Any) -> Iterator[DaskExecutor]:
         raise ValueError(
             f"cluster must be 'local', 'local:N' or an address such as 'tcp://host:8786', got {client!r}"
         )
-    try:
-        own = distributed.Client(str(client), timeout=_CONNECT, set_as_default=False)
-    except (OSError, TimeoutError):
-        raise OSError(
-            f"no scheduler answers at {client!r}; start one with 'dask scheduler', or use 'local'"
-        ) from None
-    try:
-        yield DaskExecutor(own)
-    finally:
-        own.close(timeout=2)
+    with _quiet_logs():
+        try:
+            own = distributed.Client(str(client), timeout=_CONNECT, set_as_default=False)
+        except (OSError, TimeoutError):
+            raise OSError(
+                f"no scheduler answers at {client!r}; start one with 'dask scheduler', or use 'local'"
+            ) from None
+        try:
+            yield DaskExecutor(own)
+        finally:
+            own.close(timeout=2)
