@@ -20,7 +20,7 @@ def executor_of(client: Any, n_jobs: int | None = 1, at_once: int = 1) -> Iterat
     elif hasattr(client, "map") and hasattr(client, "memory"):
         yield client
     else:
-        from ._dask import dask_executor
+        from ._dask_client import dask_executor
 
         with dask_executor(client) as executor:
             yield executor

@@ -1,16 +1,13 @@
-"""Tasks over Dask: the only module that imports it."""
+"""Tasks over the workers of a Dask cluster."""
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from .. import __version__
-from .._base.check import thread_count
 from .._base.optional import need
 from ._executor import Work
 
@@ -18,7 +15,7 @@ from ._executor import Work
 _GOAL = 45.0
 # Seconds without an answer after which the scheduler is given up.
 _PATIENCE = 15.0
-_CONNECT = 20.0
+CONNECT = 20.0
 # Of the memory of a worker, what one of its tasks may plan with.
 _SHARE = 0.7
 
@@ -41,7 +38,7 @@ class DaskExecutor:
         self.client = client
         self.address = str(getattr(client.scheduler, "address", "the scheduler"))
         try:
-            client.wait_for_workers(1, timeout=_CONNECT)
+            client.wait_for_workers(1, timeout=CONNECT)
         except TimeoutError:
             raise OSError(
                 f"the scheduler at {self.address} has no workers; "
@@ -111,7 +108,7 @@ class DaskExecutor:
         if future.status in ("cancelled", "lost"):
             raise self._lost()
         try:
-            return future.result(timeout=_CONNECT)
+            return future.result(timeout=CONNECT)
         except Exception as error:
             if type(error).__name__ == "KilledWorker":
                 raise OSError(
@@ -132,53 +129,3 @@ class DaskExecutor:
             f"the connection to the scheduler at {self.address} was lost; what is finished is kept: "
             "run the command again when it is back"
         )
-
-
-@contextmanager
-def _quiet_logs() -> Iterator[None]:
-    """No tracebacks of Dask between the lines of a command: what matters is raised as an error."""
-    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
-    loggers = [logging.getLogger(name) for name in {*names, "distributed", "asyncio", "tornado.application"}]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
-
-
-@contextmanager
-def dask_executor(client: Any) -> Iterator[DaskExecutor]:
-    """The executor of a client, of the scheduler at an address, or of ``local[:N]`` processes."""
-    distributed = need("distributed", "A cluster", "cluster", verb="needs")
-    if isinstance(client, distributed.Client):
-        yield DaskExecutor(client)
-        return
-    kind, _, count = str(client).partition(":")
-    if kind == "local":
-        if count and not (count.isdigit() and int(count) > 0):
-            raise ValueError(f"cluster must be 'local:N' with a number of processes N, got {client!r}")
-        workers = int(count) if count else thread_count(-1)
-        with distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as cluster:
-            with distributed.Client(cluster) as own:
-                yield DaskExecutor(own)
-        return
-    if "://" not in str(client):
-        raise ValueError(
-            f"cluster must be 'local', 'local:N' or an address such as 'tcp://host:8786', got {client!r}"
-        )
-    with _quiet_logs():
-        try:
-            own = distributed.Client(str(client), timeout=_CONNECT, set_as_default=False)
-        except (OSError, TimeoutError):
-            raise OSError(
-                f"no scheduler answers at {client!r}; start one with 'dask scheduler', or use 'local'"
-            ) from None
-        try:
-            yield DaskExecutor(own)
-        finally:
-            own.close(timeout=2)
