@@ -118,7 +118,7 @@ def _fast_outputs(
                 table, report = scale_sums(targets.places, cloud, t, request, advance=bar.update)
             report.t = float(np.median(one_time))
             out.plan.scales.append(report)
-            _read_off(table, t, times[:, a], a, n, out, request.n_threads)
+            read_off(table, t, times[:, a], a, n, out, request.n_threads)
             if request.energy:
                 sums = table[:, None, :]
                 out.energy[a] = equations.energy(sums, one_time, n)[0]
@@ -153,7 +153,7 @@ def _sums_at_places(
     return table, report
 
 
-def _read_off(table: Array, unit: Array, times: Array, a: int, n: int, out: Outputs, n_threads: int) -> None:
+def read_off(table: Array, unit: Array, times: Array, a: int, n: int, out: Outputs, n_threads: int) -> None:
     """The local outputs of scale ``a`` from its table of sums, in the same order, piece by piece."""
 
     def work(first: int, last: int) -> None:

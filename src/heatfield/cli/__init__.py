@@ -13,6 +13,7 @@ from heatfield import __version__
 # verb: (module, what it does). A module offers add_arguments(parser) and run(options) -> exit code.
 VERBS = {
     "describe": ("._describe", "turn files into a table of features, one row per cloud"),
+    "survey": ("._survey", "turn tiles that are one cloud into tiles with signatures at every point"),
     "train": ("._train", "learn to classify files, with cross-validation, and save the model"),
     "predict": ("._predict", "classify files with a model that was trained before"),
     "info": ("._info", "say what is in a file, and what describing it would cost"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ._ours import is_errors, is_metadata, may_replace
 from ._parts import clear_parts
 from ._reading import add_reading, most_common, other_dimension, reading_options
+from ._survey import add_cluster
 
 if TYPE_CHECKING:
     from ._shards import Result, Settings
@@ -63,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of --per-point (default float64)",
     )
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
+    add_cluster(parser)
     parser.add_argument(
         "--shard", type=int, default=32, metavar="K", help="files that are finished together (default 32)"
     )
@@ -110,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
         shards = plan(files, settings, parts, options.shard, options.per_point, out)
         if options.per_point:
             _own_folder(out)
-        reading, describing, fresh = run_all(shards, workers, options.quiet)
+        reading, describing, fresh = run_all(shards, workers, options.quiet, options.cluster)
         results = [load_shard(shard.path, len(shard.files)) for shard in shards]
         missing = [shard.files[0] for shard, result in zip(shards, results, strict=True) if result is None]
         if missing:
@@ -130,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
         )
         print(
             f"{seconds:.1f} s, {fresh / seconds:.1f} clouds per second, "
-            f"{workers} process{'es' * (workers > 1)}"
+            + (f"{workers} process{'es' * (workers > 1)}" if options.cluster is None else "by the cluster")
             + (f", {100 * reading / work:.0f} % of the work was reading" if work else "")
         )
         if empty:

@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from .._base.progress import progress_bar
 from ..io import SUFFIXES
@@ -52,18 +53,44 @@ def _point_targets(files: list[str], folder: Path, suffix: str) -> list[str]:
     return [str(folder / f"{name}.{suffix}") for name in names]
 
 
-def run_all(shards: list[Shard], workers: int, quiet: bool) -> tuple[float, float, int]:
+def run_all(shards: list[Shard], workers: int, quiet: bool, cluster: Any = None) -> tuple[float, float, int]:
     """Run what is not done yet, with a bar; seconds of reading and of describing, and how many files."""
     todo = [shard for shard in shards if load_shard(shard.path, len(shard.files)) is None]
     total = sum(len(shard.files) for shard in shards)
     fresh = sum(len(shard.files) for shard in todo)
     reading = describing = 0.0
     with progress_bar(total=total, initial=total - fresh, unit="clouds", quiet=quiet, keep=True) as bar:
-        for shard, (read, described) in _finished(todo, workers, quiet):
+        finished = _finished(todo, workers, quiet) if cluster is None else _by_cluster(todo, cluster)
+        for shard, (read, described) in finished:
             reading += read
             describing += described
             bar.update(len(shard.files))
     return reading, describing, fresh
+
+
+def _by_cluster(todo: list[Shard], cluster: Any) -> Iterator[tuple[Shard, tuple[float, float]]]:
+    """Shards as a cluster finishes them: an address, ``local[:N]``, or a client of Dask."""
+    if not todo:
+        return
+    from ..cluster._connect import executor_of
+
+    with executor_of(cluster) as executor:
+        for number, seconds in executor.map(run_shard_in, [(os.getcwd(), shard) for shard in todo]):
+            yield todo[number], seconds
+
+
+def run_shard_in(task: tuple[str, Shard], n_threads: int) -> tuple[float, float]:  # noqa: ARG001
+    """In a worker: a shard whose paths belong to the folder in which the command was called."""
+    folder, shard = task
+    if os.getcwd() != folder:
+        try:
+            os.chdir(folder)
+        except OSError as error:
+            raise OSError(
+                f"a worker cannot enter {folder!r} ({error.strerror}): all workers must see the files and "
+                "the folder of the command under the same names"
+            ) from None
+    return run_shard(shard)
 
 
 def _finished(todo: list[Shard], workers: int, quiet: bool) -> Iterator[tuple[Shard, tuple[float, float]]]:

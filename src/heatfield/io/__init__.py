@@ -6,7 +6,9 @@ from ._cloud import Cloud
 from ._detect import FORMATS, SUFFIXES
 from ._error import ReadError
 from ._las_records import Record, length_unit
+from ._point_signatures import channel_names, write_signatures
 from ._read import read_cloud, read_clouds, read_points
+from ._remote import is_remote, remote_status
 from ._write import WRITABLE, write_points
 
 __all__ = [
@@ -16,11 +18,15 @@ __all__ = [
     "Cloud",
     "ReadError",
     "Record",
+    "channel_names",
+    "is_remote",
     "length_unit",
     "need",
     "read_cloud",
     "read_clouds",
     "read_points",
+    "remote_status",
     "write_atomically",
     "write_points",
+    "write_signatures",
 ]

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ._error import ReadError
+from ._remote import is_remote, remote_bytes
 
 FLOOR = 16 * 2**20
 _PIECE = 2**18
@@ -75,10 +76,24 @@ class Source:
 
 
 def open_source(path: str | os.PathLike[str], max_bytes: int | None = None) -> Source:
-    """Read a regular file, gunzip it if its content says so; ReadError for everything else."""
+    """Read a regular file or a URL, gunzip it if its content says so; ReadError for everything else."""
     name = os.fspath(path)
     if isinstance(name, bytes):
         name = os.fsdecode(name)
+    data = remote_bytes(name) if is_remote(name) else _local_bytes(name, max_bytes)
+    if not data:
+        raise ReadError(name, "is empty (0 bytes)")
+    suffixes = [s.lower() for s in Path(name).suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    allowed = allowance(len(data), max_bytes)
+    if data[:2] == b"\x1f\x8b":
+        data = _gunzip(name, data, allowed)
+    return Source(name, data, suffixes[-1] if suffixes else "", allowed)
+
+
+def _local_bytes(name: str, max_bytes: int | None) -> bytes:
+    """All bytes of a regular file."""
     try:
         status = os.stat(name)
     except (OSError, ValueError) as error:
@@ -97,22 +112,13 @@ def open_source(path: str | os.PathLike[str], max_bytes: int | None = None) -> S
                 raise ReadError(
                     name, f"is {status.st_size} bytes long but holds only {stored}: a sparse file"
                 )
-            data = file.read(status.st_size)
+            return file.read(status.st_size)
     except ReadError:
         raise
     except MemoryError:
         raise ReadError(name, f"its {status.st_size} bytes do not fit in memory") from None
     except (OSError, ValueError) as error:
         raise ReadError(name, _reason(error)) from None
-    if not data:
-        raise ReadError(name, "is empty (0 bytes)")
-    suffixes = [s.lower() for s in Path(name).suffixes]
-    if suffixes and suffixes[-1] == ".gz":
-        suffixes.pop()
-    allowed = allowance(len(data), max_bytes)
-    if data[:2] == b"\x1f\x8b":
-        data = _gunzip(name, data, allowed)
-    return Source(name, data, suffixes[-1] if suffixes else "", allowed)
 
 
 def allowance(size: int, max_bytes: int | None) -> int:

@@ -80,13 +80,18 @@ def spread(
     sizes: list[int],
     width: int,
     n_threads: int,
+    *,
+    onto: Array | None = None,
 ) -> Array:
-    """The points (n, p) spread to a periodic grid; a weight scales the kernel of its point."""
+    """The points (n, p) spread to a periodic grid; a weight scales the kernel of its point.
+
+    ``onto`` is a grid that other points were spread to; it is added to.
+    """
     n, p = points.shape
     table = kernel_polynomials(width)
     lanes = lanes_for(width)
     missing = 3 - n
-    whole = np.zeros((1,) * missing + tuple(sizes))
+    whole = (np.zeros(sizes) if onto is None else onto).reshape((1,) * missing + tuple(sizes))
     guard = Lock()
     ready: dict[int, list[tuple[Array, np.ndarray, int]]] = {}  # finished runs that wait for an earlier one
     next_piece = 0

@@ -1,0 +1,156 @@
+"""Pass 3: the signatures of one tile, from its points, its halo and the fields of coarse scales."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .._base.check import Array
+from .._cloud.cloud import ArrangedCloud
+from .._signatures import equations
+from .._signatures.evaluate import Outputs, read_off
+from .._signatures.signatures import HeatDimensionSpectrum, Signatures
+from .._sums.columns import ROOT_SQUARE, ROOT_WEIGHT
+from .._sums.one_scale import scale_sums
+from .._sums.plan import Plan as SumsPlan
+from .._sums.targets import Targets
+from ..io import Cloud, read_cloud, write_signatures
+from ._common_grid import coarse_sums
+from ._first_pass import all_metas, problem_of
+from ._isolated import isolated_sums
+from ._plan import Plan
+from ._settings import Job
+from ._store import halo, load_arrays, read_meta, save_arrays, tile_points, tile_rows
+from ._tile_result import pack_result
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """A tile with its halo, arranged: the targets are its own points."""
+
+    cloud: ArrangedCloud
+    targets: ArrangedCloud
+
+
+def finish_tile(task: tuple[Job, Plan, int, dict[int, float]], n_threads: int) -> None:
+    """Compute and write one tile; the statistics of its points are kept in the work folder."""
+    job, plan, number, eps = task
+    if is_finished(job, number):
+        return
+    tile, settings = job.tiles[number], job.settings
+    points = np.array(tile_points(job, number))
+    out, totals, order, reports = _outputs(job, plan, number, eps, points, n_threads)
+    rows = tile_rows(job, number)[order]  # of the file, for each row of the outputs
+    owned = np.sort(rows)
+    out = out.in_order(np.searchsorted(owned, rows), n_threads)
+    times = plan.whole.scales[None, :]
+    tau = out.transition
+    if tau is None:
+        tau = equations.transition_by_difference(out.dimension, times)
+    s = _signatures(plan, out, tau, settings.centers, settings.hds_sigma)
+    packed = pack_result(s, totals, reports, settings)
+    try:
+        _write_tile(job, number, s, owned)
+    except Exception as error:  # a full disk, or a file that changed meanwhile
+        save_arrays(job.file("failed", number), problem=np.array(problem_of(error), dtype=str))
+        return
+    job.file("failed", number).unlink(missing_ok=True)
+    size = os.stat(tile.target).st_size
+    save_arrays(job.file("done", number), size=size, **packed)
+
+
+def is_finished(job: Job, number: int) -> bool:
+    """Whether a tile was written for this configuration, and is still there."""
+    found = load_arrays(job.file("done", number), ("size",))
+    try:
+        return found is not None and os.stat(job.tiles[number].target).st_size == int(found["size"])
+    except OSError:
+        return False
+
+
+def _outputs(
+    job: Job, plan: Plan, number: int, eps: dict[int, float], points: Array, n_threads: int
+) -> tuple[Outputs, Array, np.ndarray, list[str]]:
+    """Local outputs at all scales, totals of g and g D**2 over local scales, the row of each output."""
+    settings, n, steps = job.settings, points.shape[1], len(plan.whole.scales)
+    m = len(points)
+    out = Outputs(
+        density=np.empty((m, steps)),
+        dimension=np.empty((m, steps)),
+        transition=np.empty((m, steps)) if settings.exact else None,
+        spectrum=np.empty((m, steps, n)) if settings.with_spectrum else None,
+        gradient=None,
+        energy=np.full(steps, np.nan),
+        response=np.full(steps, np.nan),
+        plan=SumsPlan(settings.tolerance),
+    )
+    local = _local(job, plan, number, points, n_threads) if plan.local else None
+    order = np.arange(m) if local is None else local.targets.order
+    totals = np.zeros((steps, 2))
+    reports = [""] * steps
+    places = plan.frame.places(points[order]) if plan.coarse else np.empty((n, 0))
+    for a, time in enumerate(plan.whole.scales):
+        if a in plan.coarse:
+            unit = plan.frame.unit(float(time))
+            table = coarse_sums(job, plan, a, eps[a], places, n_threads)
+            rows, sums = isolated_sums(job, a, eps[a], number)
+            if rows.size:
+                column = np.empty(m, np.int64)
+                column[order] = np.arange(m)
+                table[column[rows]] = sums
+        else:
+            assert local is not None
+            exponent = local.cloud.exponent
+            unit = float(np.ldexp(time, -2 * exponent))
+            request = settings.fast_request(n_threads, energy=True)
+            table, report = scale_sums(local.targets, local.cloud, np.array([unit]), request)
+            reports[a] = report.method
+            totals[a] = table[:, ROOT_WEIGHT].sum(), np.ldexp(table[:, ROOT_SQUARE].sum(), 2 * exponent)
+        read_off(table, np.array([unit]), np.array([time]), a, n, out, n_threads)
+        del table
+    return out, totals, order, reports
+
+
+def _local(job: Job, plan: Plan, number: int, points: Array, n_threads: int) -> Local:
+    reach = float(plan.halos[list(plan.local)].max())
+    metas = all_metas(job)
+    around = halo(job, metas, number, metas[number].low, metas[number].high, reach)
+    cloud = ArrangedCloud.of(np.concatenate([points, around]), n_threads)
+    return Local(cloud, Targets.at_indices(cloud, np.arange(len(points))).places)
+
+
+def _signatures(plan: Plan, out: Outputs, tau: Array, centers: Array, sigma: float) -> Signatures:
+    """As `signatures` gives them; what belongs to the whole is NaN."""
+    composition, contrast = equations.heat_dimension_spectrum(out.density, out.dimension, centers, sigma)
+    return Signatures(
+        scales=plan.whole.scales,
+        density=out.density,
+        dimension=out.dimension,
+        transition=tau,
+        spectrum=out.spectrum,
+        energy=out.energy,
+        response=out.response,
+        roughness=out.energy,
+        relative_roughness=out.energy,
+        hds=HeatDimensionSpectrum(composition, contrast, centers, sigma),
+    )
+
+
+def _write_tile(job: Job, number: int, s: Signatures, owned: np.ndarray) -> None:
+    """The tile again, with the signatures of the points that it owns."""
+    tile, settings = job.tiles[number], job.settings
+    cloud = read_cloud(tile.path, invalid=settings.invalid, max_bytes=settings.max_bytes)  # type: ignore[arg-type]
+    meta = read_meta(job, number)
+    if meta is None or meta.in_file != len(cloud.points):
+        raise ValueError("the file changed while the survey ran; run the command again")
+    if owned.size < len(cloud.points):
+        cloud = cloud.take(owned)
+    cloud = Cloud(cloud.points, cloud.columns, cloud.format, notes=cloud.notes)
+    Path(tile.target).parent.mkdir(parents=True, exist_ok=True)
+    write_signatures(
+        tile.target, cloud, s, channels=settings.channels, dtype=settings.point_dtype,
+        note=f"\nconfiguration: {job.digest}",
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""Signatures at every point, written beside the points, so that a viewer can colour by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._signatures import channels as registry
+from .._signatures.local_type import LOCAL_TYPES, local_type_codes
+from .._signatures.signatures import Signatures
+from ._cloud import Cloud
+from ._las_records import Record, length_unit
+from ._write import write_points
+
+# LAS has 32 bytes for the meaning of a dimension: the names of local types, cut to fit.
+_SHORT_TYPES = "0pt 1fil 2surf 3vol 4junc 5undef"
+
+
+def channel_names() -> tuple[str, ...]:
+    """What can be written: the channels of the registry, and the local type."""
+    return (*(channel.name for channel in registry.CHANNELS if channel.in_table), "local_type")
+
+
+def write_signatures(
+    target: str,
+    cloud: Cloud,
+    s: Signatures,
+    *,
+    channels: tuple[str, ...] | None = None,
+    dtype: str = "float64",
+    note: str = "",
+) -> None:
+    """``density_s0 .. dimension_s0 .. transition_s0 .. spectrum1_s0 .. local_type_s0`` as columns of a file.
+
+    In LAS they are extra dimensions, in PLY vertex properties, each described by its length √t. A local
+    type is an integer, the place of its name in ``LOCAL_TYPES``. Columns of the source stay where the
+    format can hold them. ``note`` is a line for the record of the LAS file that describes them.
+    """
+    suffix = Path(target).suffix
+    made = {
+        name: column if column.dtype.kind == "u" else column.astype(dtype)
+        for name, column in _channels(s, channels).items()
+    }
+    unit = length_unit(cloud.notes.get("vlrs", []))
+    descriptions = {name: _meaning(name, s, unit, suffix in (".las", ".laz")) for name in made}
+    kept = {name: c for name, c in _holdable(cloud.columns, suffix).items() if name not in made}
+    notes = dict(cloud.notes)
+    if suffix in (".las", ".laz"):  # in full, where no dimension has the room
+        full = "\n".join(f"{name}: {_meaning(name, s, unit, False)}" for name in made) + note
+        others = [r for r in notes.get("vlrs", []) if r.user != "heatfield"]
+        notes["vlrs"] = [*others, Record("heatfield", 1, "signatures at every point", full.encode()[:65_000])]
+    Path(target).parent.mkdir(parents=True, exist_ok=True)
+    write_points(target, cloud.points, {**kept, **made}, notes=notes, descriptions=descriptions)
+
+
+def _channels(s: Signatures, channels: tuple[str, ...] | None) -> dict[str, NDArray[Any]]:
+    """The columns of the chosen channels; None is all but the local type."""
+    chosen = channel_names()[:-1] if channels is None else channels
+    made: dict[str, NDArray[Any]] = {
+        name: column for name, column in registry.file_columns(s).items() if _channel_of(name) in chosen
+    }
+    if s.spectrum is not None and "local_type" in chosen:
+        codes = local_type_codes(s.dimension, s.transition, s.spectrum)
+        made |= {f"local_type_s{a}": codes[:, a].astype(np.uint8) for a in range(codes.shape[1])}
+    return made
+
+
+def _channel_of(column: str) -> str:
+    """``spectrum2_s3`` belongs to ``spectrum``."""
+    return column.rpartition("_s")[0].rstrip("0123456789")
+
+
+def _meaning(name: str, s: Signatures, unit: str, short: bool) -> str:
+    """What a column is: its length √t in the unit of the coordinates, the names of its codes."""
+    length = float(np.sqrt(np.atleast_2d(s.scales)[0, int(name.rpartition("_s")[2])]))
+    at = f"sqrt(t)={length:.5g}{' ' * bool(unit)}{unit}"
+    if not name.startswith("local_type"):
+        return at
+    return _SHORT_TYPES if short else ", ".join(f"{i} {t}" for i, t in enumerate(LOCAL_TYPES)) + f"; {at}"
+
+
+def _holdable(columns: dict[str, NDArray[Any]], suffix: str) -> dict[str, NDArray[Any]]:
+    """The columns that the format can hold, integers as floats where PLY has none so wide."""
+    if suffix not in (".ply", ".las", ".laz"):
+        return columns
+    kept = {}
+    for name, column in columns.items():
+        if column.dtype.kind not in "fiub" or not name.isascii() or " " in name or len(name) > 31:
+            continue
+        wide = suffix == ".ply" and column.dtype.kind in "iu" and column.dtype.itemsize == 8 and len(column)
+        if wide and (column.min() < -(2**31) or column.max() >= 2**31):
+            column = column.astype(np.float64)
+        kept[name] = column
+    return kept

@@ -1,0 +1,148 @@
+"""Real schedulers and workers: the same bytes with and without them, whoever is killed meanwhile."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import heatfield as hf
+from heatfield.cli import main
+from heatfield.cluster._work_folder import WORK
+from tests.helpers.dask_cluster import Cluster, command, end_of, free_port, wait_for
+from tests.helpers.tiles import cut, landscape, write_tiles
+
+pytest.importorskip("distributed")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def cluster():
+    found = Cluster()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Sixty clouds, one of them cut, and the table that one process makes of them."""
+    folder = tmp_path_factory.mktemp("many")
+    (folder / "in").mkdir()
+    rng = np.random.default_rng(0)
+    for i in range(60):
+        hf.write_points(folder / "in" / f"c{i:02d}.npy", rng.normal(size=(700 + i, 3)))
+    whole = (folder / "in" / "c07.npy").read_bytes()
+    (folder / "in" / "c07.npy").write_bytes(whole[:900])
+    assert main(["describe", str(folder / "in"), "-o", str(folder / "one.csv"), "--jobs", "1"]) == 1
+    return folder
+
+
+def same_table(folder, name):
+    for ending in (".csv", ".errors.csv", ".meta.json"):
+        assert (folder / f"{name}{ending}").read_bytes() == (folder / f"one{ending}").read_bytes()
+    assert not (folder / f"{name}.csv.parts").exists()
+
+
+def shards_of(folder, name):
+    return list((folder / f"{name}.csv.parts").glob("*.npz"))
+
+
+def describe_words(folder, name, address):
+    table = folder / f"{name}.csv"
+    return ("describe", folder / "in", "-o", table, "--shard", "1", "--cluster", address)
+
+
+def test_describe_by_a_cluster_gives_the_same_bytes(files, cluster):
+    process = command(*describe_words(files, "by", cluster.address))
+    code, said = end_of(process)
+    assert code == 1, said
+    same_table(files, "by")
+
+
+def test_a_killed_worker_costs_nothing(files, cluster):
+    process = command(*describe_words(files, "killed", cluster.address))
+    assert wait_for(lambda: len(shards_of(files, "killed")) >= 3, process)
+    os.kill(cluster.workers[0].pid, signal.SIGKILL)
+    done = len(shards_of(files, "killed"))
+    code, said = end_of(process)
+    assert code == 1, said
+    assert done < 60  # it was killed in the middle
+    same_table(files, "killed")
+
+
+def test_a_killed_scheduler_is_an_error_and_the_next_run_goes_on(files, cluster):
+    process = command(*describe_words(files, "lost", cluster.address))
+    assert wait_for(lambda: len(shards_of(files, "lost")) >= 3, process)
+    os.kill(cluster.scheduler.pid, signal.SIGKILL)
+    code, said = end_of(process)
+    assert code == 2
+    assert "connection to the scheduler" in said
+    assert "run the command again" in said
+    assert "Traceback" not in said
+    kept = len(shards_of(files, "lost"))
+    assert 3 <= kept < 60
+    other = Cluster(1)
+    try:
+        code, said = end_of(command(*describe_words(files, "lost", other.address)))
+    finally:
+        other.close()
+    assert code == 1, said
+    assert f"{kept} were done before" in said
+    same_table(files, "lost")
+
+
+def test_nobody_answers(files, capsys):
+    words = describe_words(files, "nobody", f"tcp://127.0.0.1:{free_port()}")
+    assert main(list(map(str, words))) == 2
+    assert "no scheduler answers at" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def tiles(tmp_path_factory):
+    """30,000 points in 9 tiles, surveyed in this process."""
+    folder = tmp_path_factory.mktemp("tiles")
+    points = landscape(30_000, seed=2)
+    paths = write_tiles(folder / "in", points, cut(points, 3))
+    hf.cluster.survey(paths, folder / "one")
+    return folder, paths
+
+
+def tiles_in(folder):
+    return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+
+
+def with_prices_of(folder, out):
+    """The prices are measured per folder: the same choices need the same prices."""
+    (out / WORK).mkdir(parents=True)
+    (out / WORK / "costs.json").write_bytes((folder / "one" / WORK / "costs.json").read_bytes())
+
+
+def test_a_survey_by_a_cluster_with_a_worker_killed_in_pass_3(tiles, cluster):
+    folder, _ = tiles
+    out = folder / "by"
+    with_prices_of(folder, out)
+    process = command("survey", folder / "in", "-o", out, "--cluster", cluster.address)
+    assert wait_for(lambda: len(tiles_in(out)) >= 1, process)
+    os.kill(cluster.workers[0].pid, signal.SIGKILL)
+    written = len(tiles_in(out))
+    code, said = end_of(process)
+    assert code == 0, said
+    assert written < 9  # it was killed in the middle
+    assert tiles_in(out) == tiles_in(folder / "one")
+
+
+def test_estimators_work_under_the_dask_backend_of_joblib(cluster):
+    import joblib
+    from distributed import Client
+    from sklearn.model_selection import cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import SVC
+
+    rng = np.random.default_rng(0)
+    clouds = [rng.normal(size=(60, 3)) * [1, 1, 0.01 if i % 2 else 1] for i in range(24)]
+    labels = np.arange(24) % 2
+    model = make_pipeline(hf.HFSDescriptor("simple"), SVC())
+    wanted = cross_val_score(model, clouds, labels, cv=3)
+    with Client(cluster.address), joblib.parallel_backend("dask"):
+        found = cross_val_score(model, clouds, labels, cv=3, n_jobs=3)
+    np.testing.assert_array_equal(found, wanted)
