@@ -14,6 +14,7 @@ found, is a failure. The counts go to tools/results/fuzz_models.json; ``--show k
 from __future__ import annotations
 
 import argparse
+import copy
 import hashlib
 import io
 import json
@@ -197,7 +198,7 @@ def changed_json(value: Any, rng: random.Random) -> Any:
         key = path[-1]
         what = rng.randrange(8)
         if what <= 2:
-            parent[key] = rng.choice(ODD)
+            parent[key] = copy.deepcopy(rng.choice(ODD))  # or the next change would change ODD itself
         elif what == 3:
             del parent[key]
         elif what == 4 and isinstance(parent, dict):
