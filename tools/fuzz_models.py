@@ -14,6 +14,7 @@ found, is a failure. The counts go to tools/results/fuzz_models.json; ``--show k
 from __future__ import annotations
 
 import argparse
+import copy
 import hashlib
 import io
 import json
@@ -46,6 +47,7 @@ ODD: list[Any] = [
     "f8", [], {}, [[]], [0, 1], ["a", "b"], {"pairs": []}, {"pairs": [[1, 2]]}, {"a": {"b": 1}},
 ]  # fmt: skip
 VALUES = [0.0, -1.0, 1.0, 1e-320, 1e-30, 1e30, 1e300, -1e308, np.nan, np.inf, -np.inf, 2.0**31, 127.0, -7.0]
+LARGEST = 200_000  # characters of a JSON that is changed further
 TYPES = ["f4", "f8", "f2", "i1", "i4", "i8", "u1", "u8", "?", "c8"]
 
 
@@ -184,8 +186,8 @@ def changed_json(value: Any, rng: random.Random) -> Any:
     value = json.loads(json.dumps(value))
     nested = False
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        if nested:
-            break  # as deep as this script itself can go
+        if nested or len(json.dumps(value)) > LARGEST:
+            break  # as deep, or as large, as this script itself can go
         paths = places(value)
         if not paths:
             break
@@ -196,7 +198,7 @@ def changed_json(value: Any, rng: random.Random) -> Any:
         key = path[-1]
         what = rng.randrange(8)
         if what <= 2:
-            parent[key] = rng.choice(ODD)
+            parent[key] = copy.deepcopy(rng.choice(ODD))  # or the next change would change ODD itself
         elif what == 3:
             del parent[key]
         elif what == 4 and isinstance(parent, dict):
