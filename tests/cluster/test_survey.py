@@ -89,6 +89,16 @@ def small(tmp_path):
     return points, write_tiles(tmp_path / "in", points, cut(points, 2)), tmp_path
 
 
+def test_a_small_tol_is_held_by_direct_sums(tmp_path):
+    points = landscape(12_000, seed=9)
+    paths = write_tiles(tmp_path / "in", points, cut(points, 3))
+    s = survey(paths, tmp_path / "out", tol=1e-8, point_dtype="float64", n_jobs=2)
+    assert sum(entry.get("isolated", 0) for entry in s.plan) > 1000  # more than a grid can hold
+    exact = hf.signatures(points, s.scales, method="dense", n_jobs=2)
+    found = errors(read_back(tmp_path / "out", paths, len(points)), s, exact, 1e-8)
+    assert max(found.values()) < 1.0, found
+
+
 def bytes_of(folder):
     return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
 

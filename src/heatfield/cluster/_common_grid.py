@@ -97,6 +97,7 @@ def make_field(task: tuple[Job, Plan, int, float, int], n_threads: int) -> None:
         total += np.load(part, mmap_mode="r", allow_pickle=False)
     t = plan.frame.unit(float(plan.whole.scales[a]))
     modes = upsampled.transform(total)
+    del total
     totals = energy_totals(upsampled, modes, modes, t)
     apply_heat(upsampled, modes, t)
     if job.settings.exact:

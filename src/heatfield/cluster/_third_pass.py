@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +52,8 @@ def finish_tile(task: tuple[Job, Plan, int, dict[int, float]], n_threads: int) -
         tau = equations.transition_by_difference(out.dimension, times)
     s = _signatures(plan, out, tau, settings.centers, settings.hds_sigma)
     packed = pack_result(s, totals, reports, settings)
+    del out, tau, points
+    s = _as_written(s, settings.point_dtype)
     try:
         _write_tile(job, number, s, owned)
     except Exception as error:  # a full disk, or a file that changed meanwhile
@@ -137,6 +139,15 @@ def _signatures(plan: Plan, out: Outputs, tau: Array, centers: Array, sigma: flo
         relative_roughness=out.energy,
         hds=HeatDimensionSpectrum(composition, contrast, centers, sigma),
     )
+
+
+def _as_written(s: Signatures, dtype: str) -> Signatures:
+    """The same in the precision of the columns, so that the file is made in less memory."""
+    spectrum = None if s.spectrum is None else s.spectrum.astype(dtype)
+    return replace(
+        s, density=s.density.astype(dtype), dimension=s.dimension.astype(dtype),
+        transition=s.transition.astype(dtype), spectrum=spectrum,
+    )  # fmt: skip
 
 
 def _write_tile(job: Job, number: int, s: Signatures, owned: np.ndarray) -> None:
