@@ -1,6 +1,8 @@
 """One cloud from many tiles: the same signatures as on one machine, at every point."""
 
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import heatfield as hf
 from heatfield._sums import promise
 from heatfield.cluster import InProcess, survey
-from heatfield.cluster._work_folder import WORK
+from heatfield.cluster._work_folder import WORK, tiles_in
 from tests.helpers.tiles import cut, landscape, read_back, write_tiles
 
 pytest.importorskip("pyarrow")
@@ -272,3 +274,51 @@ def test_urls_are_read_through_fsspec(tmp_path):
     survey(paths, tmp_path / "local")
     assert s.points == len(points)
     assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "local")
+
+
+def test_a_tile_that_could_not_be_written_is_tried_again(small, monkeypatch):
+    _, paths, folder = small
+    wanted = survey(paths, folder / "whole")
+
+    def full(target, *words, **options):
+        if "tile01" in target:
+            raise OSError(28, "No space left on device")
+        return write(target, *words, **options)
+
+    import heatfield.cluster._third_pass as third
+
+    write = third.write_signatures
+    monkeypatch.setattr(third, "write_signatures", full)
+    (folder / "out" / WORK).mkdir(parents=True)
+    prices = (folder / "whole" / WORK / "costs.json").read_bytes()
+    (folder / "out" / WORK / "costs.json").write_bytes(prices)
+    s = survey(paths, folder / "out")
+    assert [(file, "No space left" in problem) for file, _, problem in s.errors] == [(str(paths[1]), True)]
+    monkeypatch.undo()
+    again = survey(paths, folder / "out")
+    assert not again.errors
+    assert again.descriptor == wanted.descriptor
+    assert bytes_of(folder / "out") == bytes_of(folder / "whole")
+
+
+def test_without_dask_it_is_said_what_to_install(small, monkeypatch):
+    _, paths, folder = small
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"A cluster needs distributed: pip install 'heatfield\[cluster\]'"):
+        survey(paths, folder / "out", "local:2")
+
+
+def test_names_of_tiles_that_are_written(tmp_path):
+    names = ["/a/x.copc.laz", "/a/b/x.las", "/a/y.parquet.gz", "/a/z.npy", "s3://a/x.LAZ", "/a/b/c/y.las"]
+    found = tiles_in(tmp_path, [name for name in names if "://" not in name], None)
+    short = [str(Path(tile.target).relative_to(tmp_path)) for tile in found]
+    assert short == ["x.laz", "b/x.las", "y.parquet", "z.parquet", "b/c/y.las"]
+    same = tiles_in(tmp_path, ["/a/x.las", "/a/x.laz", "/a/X.npy"], "parquet")
+    assert len({tile.target.casefold() for tile in same}) == 3
+    assert tiles_in(tmp_path, ["s3://bucket/x.LAZ"], None)[0].target.endswith("x.laz")
+
+
+def test_a_url_that_is_not_there_is_named():
+    pytest.importorskip("fsspec")
+    with pytest.raises(hf.ReadError, match=r"memory://nothing\.npy.*cannot be fetched"):
+        hf.read_cloud("memory://nothing.npy")
