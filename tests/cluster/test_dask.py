@@ -129,6 +129,7 @@ def test_a_survey_by_a_cluster_with_a_worker_killed_in_pass_3(tiles, cluster):
     assert code == 0, said
     assert written < 9  # it was killed in the middle
     assert tiles_in(out) == tiles_in(folder / "one")
+    assert not list(out.rglob(".*.part"))
 
 
 def test_processes_of_this_machine(files):

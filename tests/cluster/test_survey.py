@@ -156,8 +156,10 @@ def test_a_tile_that_was_removed_is_written_again(small):
     survey(paths, folder / "out")
     before = bytes_of(folder / "out")
     (folder / "out" / "tile02.parquet").unlink()
+    (folder / "out" / ".tile02.parquet.0a1b2c3d.part").write_bytes(b"half")  # as a killed process leaves it
     survey(paths, folder / "out")
     assert bytes_of(folder / "out") == before
+    assert not list(folder.rglob(".*.part"))
 
 
 def test_a_broken_tile_is_named_and_the_rest_is_done(small):
