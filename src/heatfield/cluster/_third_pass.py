@@ -19,11 +19,12 @@ from .._sums.plan import Plan as SumsPlan
 from .._sums.targets import Targets
 from ..io import Cloud, read_cloud, write_signatures
 from ._common_grid import coarse_sums
-from ._first_pass import all_metas, problem_of
+from ._first_pass import problem_of
 from ._isolated import isolated_sums
+from ._metas import all_metas
 from ._plan import Plan
 from ._settings import Job
-from ._store import halo, load_arrays, read_meta, save_arrays, tile_points, tile_rows
+from ._store import halo, load_arrays, save_arrays, tile_points, tile_rows
 from ._tile_result import pack_result
 
 
@@ -154,8 +155,7 @@ def _write_tile(job: Job, number: int, s: Signatures, owned: np.ndarray) -> None
     """The tile again, with the signatures of the points that it owns."""
     tile, settings = job.tiles[number], job.settings
     cloud = read_cloud(tile.path, invalid=settings.invalid, max_bytes=settings.max_bytes)  # type: ignore[arg-type]
-    meta = read_meta(job, number)
-    if meta is None or meta.in_file != len(cloud.points):
+    if all_metas(job)[number].in_file != len(cloud.points):
         raise ValueError("the file changed while the survey ran; run the command again")
     if owned.size < len(cloud.points):
         cloud = cloud.take(owned)
