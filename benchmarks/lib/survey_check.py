@@ -72,6 +72,7 @@ def draw(out: Path, picture: Path, scale: int = 3) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from PIL import Image
 
     paths = sorted(out.glob("tile_*.las"))
     points, columns = read_all(out, paths, [f"dimension_s{scale}"])
@@ -97,3 +98,6 @@ def draw(out: Path, picture: Path, scale: int = 3) -> None:
     figure.colorbar(drawn, ax=axes, shrink=0.7)
     figure.savefig(picture, dpi=80)
     plt.close(figure)
+    with Image.open(picture) as full:
+        small = full.convert("RGB").quantize(48)
+    small.save(picture, optimize=True)  # a third of the bytes

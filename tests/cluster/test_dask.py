@@ -129,6 +129,24 @@ def test_a_survey_by_a_cluster_with_a_worker_killed_in_pass_3(tiles, cluster):
     assert code == 0, said
     assert written < 9  # it was killed in the middle
     assert tiles_in(out) == tiles_in(folder / "one")
+    assert not list(out.rglob(".*.part"))
+
+
+def test_processes_of_this_machine(files):
+    words = ("describe", files / "in", "-o", files / "local.csv", "--cluster", "local:1", "--quiet")
+    code, said = end_of(command(*words))
+    assert code == 1, said
+    same_table(files, "local")
+
+
+def test_a_client_is_taken_as_it_is(files, cluster, capsys):
+    from distributed import Client
+
+    with Client(cluster.address) as client:
+        assert hf.cluster.describe([files / "in"], files / "client.csv", client, "--shard", "8") == 1
+        assert client.status == "running"  # it belongs to the caller
+    assert "59 of 60 clouds" in capsys.readouterr().out
+    same_table(files, "client")
 
 
 def test_estimators_work_under_the_dask_backend_of_joblib(cluster):

@@ -5,8 +5,9 @@ import pytest
 
 import heatfield as hf
 from heatfield.cluster._common_grid import batches
-from heatfield.cluster._first_pass import all_metas, measure_tile, read_tile, whole_cloud
+from heatfield.cluster._first_pass import measure_tile, read_tile, whole_cloud
 from heatfield.cluster._hull import hull_vertices
+from heatfield.cluster._metas import all_metas, read_metas, write_metas
 from heatfield.cluster._pooled import PERCENTILE_ERROR, Channel, merge, statistics
 from heatfield.cluster._settings import SurveySettings, Tile, make_job
 from heatfield.cluster._spacing import spacing_sums
@@ -74,6 +75,7 @@ def job_of(folder, parts, **options):
     job = make_job(SurveySettings(parts[0].shape[1], **options), tuple(tiles), str(folder / "work"))
     for tile in tiles:
         read_tile((job, tile.number), 1)
+    write_metas(job, read_metas(job))
     return job
 
 
@@ -89,6 +91,17 @@ def test_a_halo_is_all_points_within_reach(tmp_path):
         gap = np.maximum(0, np.maximum(low - others, others - high))
         wanted = others[(gap**2).sum(axis=1) <= reach**2]
         assert sorted(map(tuple, found.tolist())) == sorted(map(tuple, wanted.tolist()))
+
+
+def test_what_is_known_of_tiles_survives_in_one_file(tmp_path):
+    rng = np.random.default_rng(5)
+    job = job_of(tmp_path, [rng.random((3000, 3)), rng.random((10, 3)), rng.random((5, 2))])
+    assert [meta.sound for meta in all_metas(job)] == [True, True, False]  # the last one is flat
+    for one, other in zip(all_metas(job), read_metas(job), strict=True):
+        assert (one.count, one.in_file, one.problem) == (other.count, other.in_file, other.problem)
+        if one.sound:
+            for name in ("low", "high", "run_boxes"):
+                np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
 def tilings(rng):

@@ -1,6 +1,8 @@
 """One cloud from many tiles: the same signatures as on one machine, at every point."""
 
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import heatfield as hf
 from heatfield._sums import promise
 from heatfield.cluster import InProcess, survey
-from heatfield.cluster._work_folder import WORK
+from heatfield.cluster._work_folder import WORK, tiles_in
 from tests.helpers.tiles import cut, landscape, read_back, write_tiles
 
 pytest.importorskip("pyarrow")
@@ -89,6 +91,16 @@ def small(tmp_path):
     return points, write_tiles(tmp_path / "in", points, cut(points, 2)), tmp_path
 
 
+def test_a_small_tol_is_held_by_direct_sums(tmp_path):
+    points = landscape(12_000, seed=9)
+    paths = write_tiles(tmp_path / "in", points, cut(points, 3))
+    s = survey(paths, tmp_path / "out", tol=1e-8, point_dtype="float64", n_jobs=2)
+    assert sum(entry.get("isolated", 0) for entry in s.plan) > 1000  # more than a grid can hold
+    exact = hf.signatures(points, s.scales, method="dense", n_jobs=2)
+    found = errors(read_back(tmp_path / "out", paths, len(points)), s, exact, 1e-8)
+    assert max(found.values()) < 1.0, found
+
+
 def bytes_of(folder):
     return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
 
@@ -144,8 +156,10 @@ def test_a_tile_that_was_removed_is_written_again(small):
     survey(paths, folder / "out")
     before = bytes_of(folder / "out")
     (folder / "out" / "tile02.parquet").unlink()
+    (folder / "out" / ".tile02.parquet.0a1b2c3d.part").write_bytes(b"half")  # as a killed process leaves it
     survey(paths, folder / "out")
     assert bytes_of(folder / "out") == before
+    assert not list(folder.rglob(".*.part"))
 
 
 def test_a_broken_tile_is_named_and_the_rest_is_done(small):
@@ -262,3 +276,51 @@ def test_urls_are_read_through_fsspec(tmp_path):
     survey(paths, tmp_path / "local")
     assert s.points == len(points)
     assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "local")
+
+
+def test_a_tile_that_could_not_be_written_is_tried_again(small, monkeypatch):
+    _, paths, folder = small
+    wanted = survey(paths, folder / "whole")
+
+    def full(target, *words, **options):
+        if "tile01" in target:
+            raise OSError(28, "No space left on device")
+        return write(target, *words, **options)
+
+    import heatfield.cluster._third_pass as third
+
+    write = third.write_signatures
+    monkeypatch.setattr(third, "write_signatures", full)
+    (folder / "out" / WORK).mkdir(parents=True)
+    prices = (folder / "whole" / WORK / "costs.json").read_bytes()
+    (folder / "out" / WORK / "costs.json").write_bytes(prices)
+    s = survey(paths, folder / "out")
+    assert [(file, "No space left" in problem) for file, _, problem in s.errors] == [(str(paths[1]), True)]
+    monkeypatch.undo()
+    again = survey(paths, folder / "out")
+    assert not again.errors
+    assert again.descriptor == wanted.descriptor
+    assert bytes_of(folder / "out") == bytes_of(folder / "whole")
+
+
+def test_without_dask_it_is_said_what_to_install(small, monkeypatch):
+    _, paths, folder = small
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"A cluster needs distributed: pip install 'heatfield\[cluster\]'"):
+        survey(paths, folder / "out", "local:2")
+
+
+def test_names_of_tiles_that_are_written(tmp_path):
+    names = ["/a/x.copc.laz", "/a/b/x.las", "/a/y.parquet.gz", "/a/z.npy", "s3://a/x.LAZ", "/a/b/c/y.las"]
+    found = tiles_in(tmp_path, [name for name in names if "://" not in name], None)
+    short = [str(Path(tile.target).relative_to(tmp_path)) for tile in found]
+    assert short == ["x.laz", "b/x.las", "y.parquet", "z.parquet", "b/c/y.las"]
+    same = tiles_in(tmp_path, ["/a/x.las", "/a/x.laz", "/a/X.npy"], "parquet")
+    assert len({tile.target.casefold() for tile in same}) == 3
+    assert tiles_in(tmp_path, ["s3://bucket/x.LAZ"], None)[0].target.endswith("x.laz")
+
+
+def test_a_url_that_is_not_there_is_named():
+    pytest.importorskip("fsspec")
+    with pytest.raises(hf.ReadError, match=r"memory://nothing\.npy.*cannot be fetched"):
+        hf.read_cloud("memory://nothing.npy")

@@ -97,6 +97,7 @@ def make_field(task: tuple[Job, Plan, int, float, int], n_threads: int) -> None:
         total += np.load(part, mmap_mode="r", allow_pickle=False)
     t = plan.frame.unit(float(plan.whole.scales[a]))
     modes = upsampled.transform(total)
+    del total
     totals = energy_totals(upsampled, modes, modes, t)
     apply_heat(upsampled, modes, t)
     if job.settings.exact:
@@ -121,8 +122,11 @@ def read_field(job: Job, a: int, eps: float) -> Field | None:
 
 
 def field_values(job: Job, a: int, eps: float, kind: str = "values") -> Array:
-    """The grid of kernels, mapped from its file: processes of one machine share its memory."""
-    return np.load(job.file(f"{kind}-{code(a, eps)}", 0, "npy"), mmap_mode="r", allow_pickle=False)
+    """The grid of kernels, mapped from its file: processes of one machine share its memory.
+
+    Copy on write, though nobody writes: compiled code takes a read-only array for another type.
+    """
+    return np.load(job.file(f"{kind}-{code(a, eps)}", 0, "npy"), mmap_mode="c", allow_pickle=False)
 
 
 def coarse_sums(job: Job, plan: Plan, a: int, eps: float, places: Array, n_threads: int) -> Array:

@@ -12,6 +12,7 @@ from .._cloud.cloud import ArrangedCloud
 from .._signatures.scales import geometric
 from ..io import ReadError, read_cloud
 from ._hull import hull_vertices
+from ._metas import all_metas
 from ._settings import Job
 from ._spacing import spacing_sums
 from ._store import (
@@ -108,15 +109,6 @@ def measure_tile(task: tuple[Job, int], n_threads: int) -> None:
     vertices = hull_vertices(np.array(tile_points(job, number)))
     spacing = (0.0, 0.0) if job.settings.scales is not None else spacing_sums(job, number, metas, n_threads)
     save_arrays(job.file("measured", number), vertices=vertices, spacing=np.array(spacing))
-
-
-def all_metas(job: Job, stage: str = "") -> list[Meta]:
-    """What pass 1 found of every tile."""
-    found = [read_meta(job, tile.number, stage) for tile in job.tiles]
-    missing = [tile.path for tile, meta in zip(job.tiles, found, strict=True) if meta is None]
-    if missing:
-        raise OSError(f"the work file of {missing[0]!r} is missing; run the command again")
-    return [meta for meta in found if meta is not None]
 
 
 @dataclass(frozen=True, eq=False)

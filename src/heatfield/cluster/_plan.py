@@ -20,7 +20,7 @@ from .._sums.fourier.upsampled_grid import UpsampledGrid
 from .._sums.near import cutoffs
 from .._sums.pricing import GRID_LIMIT
 from ._first_pass import Whole
-from ._prices import SOURCE_BYTES, bytes_of_output, does_not_fit, grid_seconds, tile_seconds
+from ._prices import bytes_of_output, does_not_fit, grid_seconds, tile_bytes, tile_grids, tile_seconds
 from ._settings import SurveySettings
 from ._store import Meta, count_around, gap_squared
 
@@ -96,11 +96,12 @@ def make_plan(whole: Whole, metas: Sequence[Meta], settings: SurveySettings, mem
     for a in range(len(halos)):
         size = grid_points(bare, a, settings)
         by_grid = 8.0 * size * GRIDS + float(own.max())
-        by_tile = float((around[:, a] * SOURCE_BYTES + own).max())
+        grids = tile_grids(bare, a, metas, settings)
+        by_tile = tile_bytes(grids, around[:, a], counts, settings)
         grid_fits, tile_fits = by_grid <= memory and size <= GRID_LIMIT, by_tile <= memory
         if not grid_fits and not tile_fits:
             raise ValueError(does_not_fit(whole, a, halos[a], around[:, a], by_tile, size, by_grid, memory))
-        cheaper = grid_seconds(bare, size, settings) < tile_seconds(bare, a, metas, around, settings)
+        cheaper = grid_seconds(bare, size, settings) < tile_seconds(grids, around[:, a], counts, settings)
         if grid_fits and (cheaper or not tile_fits):
             coarse.append(a)
             needed = max(needed, by_grid)

@@ -12,7 +12,8 @@ import numpy as np
 from .. import __version__
 from .._base.progress import progress_bar
 from ._executor import Executor, Work
-from ._first_pass import all_metas, first_stage, keep_owned, measure_tile, read_tile, whole_cloud
+from ._first_pass import first_stage, keep_owned, measure_tile, read_tile, whole_cloud
+from ._metas import read_metas, write_metas
 from ._plan import Plan, make_plan
 from ._pooled import PERCENTILE_ERROR
 from ._second_pass import Fields, coarse_fields
@@ -61,10 +62,12 @@ class Run:
         job = self.job
         self.each(read_tile, [(job, tile.number) for tile in job.tiles], "reading")
         if first_stage(job):
-            read = all_metas(job, first_stage(job))
+            read = read_metas(job, first_stage(job))
             boxes = [(k, meta.low, meta.high) for k, meta in enumerate(read) if meta.sound]
             self.each(keep_owned, [(job, tile.number, boxes) for tile in job.tiles], "ownership")
-        return all_metas(job)
+        metas = read_metas(job)
+        write_metas(job, metas)
+        return metas
 
     def _result(self, metas: Sequence[Meta], sound: Sequence[int], plan: Plan, fields: Fields) -> Survey:
         job = self.job

@@ -37,8 +37,13 @@ def spacing_sums(job: Job, number: int, metas: Sequence[Meta], n_threads: int) -
     ordinary = np.flatnonzero((distance <= usual) & _reaches(points, distance, usual, number, metas))
     if ordinary.size:
         _search_halo(job, number, metas, points, ordinary, usual, distance, copies)
-    for i in np.flatnonzero(distance > usual):
-        distance[i], copies[i] = _search_tiles(job, number, metas, points[i], distance[i], copies[i])
+    others = np.array([k for k, meta in enumerate(metas) if meta.sound and k != number], dtype=int)
+    boxes = np.array([[metas[k].low, metas[k].high] for k in others]).reshape(len(others), 2, -1)
+    for i in np.flatnonzero(distance > usual) if len(others) else ():
+        gaps = np.sqrt(gap_squared(points[i], points[i], boxes))
+        near = np.argsort(gaps, kind="stable")[: int((gaps <= distance[i]).sum())]
+        tiles = [(int(others[k]), float(gaps[k])) for k in near]
+        distance[i], copies[i] = _search_tiles(job, metas, points[i], tiles, distance[i], copies[i])
     return float((distance / copies).sum()), float((1.0 / copies).sum())
 
 
@@ -79,17 +84,20 @@ def _search_halo(
 
 
 def _search_tiles(
-    job: Job, number: int, metas: Sequence[Meta], at: Array, distance: float, copies: float
+    job: Job,
+    metas: Sequence[Meta],
+    at: Array,
+    tiles: Sequence[tuple[int, float]],
+    distance: float,
+    copies: float,
 ) -> tuple[float, float]:
-    """The nearest other place of one point, tile by tile from the nearest on, and the copies of its own."""
-    boxes = {k: np.stack([m.low, m.high]) for k, m in enumerate(metas) if m.sound and k != number}
-    gaps = {k: math.sqrt(gap_squared(at, at, box[None])[0]) for k, box in boxes.items()}
-    for other in sorted(gaps, key=lambda k: (gaps[k], k)):
-        if gaps[other] > distance:
+    """The nearest other place of one point, and the copies of its own; ``tiles`` from the nearest on."""
+    for other, gap in tiles:
+        if gap > distance:
             break
         reach = distance
         if not math.isfinite(reach):  # to the far corner of the tile
-            corner = np.maximum(np.abs(at - boxes[other][0]), np.abs(at - boxes[other][1]))
+            corner = np.maximum(np.abs(at - metas[other].low), np.abs(at - metas[other].high))
             reach = float(np.sqrt((corner * corner).sum()) * (1.0 + 1e-12))
         around = points_around(job, other, metas[other], at, at, reach)
         if not len(around):

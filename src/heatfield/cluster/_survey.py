@@ -137,11 +137,6 @@ def survey(
 
 
 def _all_there(job: Job, done: Survey) -> bool:
-    """Whether every tile that was written is still there."""
+    """Whether every tile that could be read was written and is still there; a full disk may have gone."""
     counts = {entry["target"]: entry["points"] for entry in done.tiles}
-    failed = {file for file, _, _ in done.errors}
-    return all(
-        is_finished(job, tile.number)
-        for tile in job.tiles
-        if tile.path not in failed and counts.get(tile.target)
-    )
+    return all(is_finished(job, tile.number) for tile in job.tiles if counts.get(tile.target))

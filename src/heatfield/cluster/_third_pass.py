@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +19,12 @@ from .._sums.plan import Plan as SumsPlan
 from .._sums.targets import Targets
 from ..io import Cloud, read_cloud, write_signatures
 from ._common_grid import coarse_sums
-from ._first_pass import all_metas, problem_of
+from ._first_pass import problem_of
 from ._isolated import isolated_sums
+from ._metas import all_metas
 from ._plan import Plan
 from ._settings import Job
-from ._store import halo, load_arrays, read_meta, save_arrays, tile_points, tile_rows
+from ._store import halo, load_arrays, save_arrays, tile_points, tile_rows
 from ._tile_result import pack_result
 
 
@@ -52,6 +53,8 @@ def finish_tile(task: tuple[Job, Plan, int, dict[int, float]], n_threads: int) -
         tau = equations.transition_by_difference(out.dimension, times)
     s = _signatures(plan, out, tau, settings.centers, settings.hds_sigma)
     packed = pack_result(s, totals, reports, settings)
+    del out, tau, points
+    s = _as_written(s, settings.point_dtype)
     try:
         _write_tile(job, number, s, owned)
     except Exception as error:  # a full disk, or a file that changed meanwhile
@@ -139,12 +142,20 @@ def _signatures(plan: Plan, out: Outputs, tau: Array, centers: Array, sigma: flo
     )
 
 
+def _as_written(s: Signatures, dtype: str) -> Signatures:
+    """The same in the precision of the columns, so that the file is made in less memory."""
+    spectrum = None if s.spectrum is None else s.spectrum.astype(dtype)
+    return replace(
+        s, density=s.density.astype(dtype), dimension=s.dimension.astype(dtype),
+        transition=s.transition.astype(dtype), spectrum=spectrum,
+    )  # fmt: skip
+
+
 def _write_tile(job: Job, number: int, s: Signatures, owned: np.ndarray) -> None:
     """The tile again, with the signatures of the points that it owns."""
     tile, settings = job.tiles[number], job.settings
     cloud = read_cloud(tile.path, invalid=settings.invalid, max_bytes=settings.max_bytes)  # type: ignore[arg-type]
-    meta = read_meta(job, number)
-    if meta is None or meta.in_file != len(cloud.points):
+    if all_metas(job)[number].in_file != len(cloud.points):
         raise ValueError("the file changed while the survey ran; run the command again")
     if owned.size < len(cloud.points):
         cloud = cloud.take(owned)

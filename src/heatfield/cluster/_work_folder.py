@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from glob import escape
 from pathlib import Path
 
 from .._base.files import write_atomically
@@ -111,4 +112,8 @@ def clear_work(job: Job, *, finished: bool) -> None:
             continue
         own = known[2] == job.digest
         if not own or (finished and not file.name.startswith("done-")):
+            file.unlink(missing_ok=True)
+    for tile in job.tiles:  # what a killed worker left of a tile
+        target = Path(tile.target)
+        for file in target.parent.glob(f".{escape(target.name)}.*.part"):
             file.unlink(missing_ok=True)
