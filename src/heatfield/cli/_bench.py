@@ -1,0 +1,76 @@
+"""``heatfield bench``: the paper's tables, computed cell by cell and shown beside the published figures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..experiments.tables import TABLES
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "tables:\n" + "\n".join(f"  {name:12s} {title}" for name, title in TABLES.items())
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="which tables (default: all, see below)")
+    parser.add_argument(
+        "--budget", default="smoke",
+        help="smoke (minutes, no conclusions), reduced (networks with few epochs) or paper (default smoke)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--data", action="append", default=[], metavar="NAME=FOLDER",
+        help="folder of a data set; an unknown NAME is your own data, one folder per class (repeatable)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--results", type=Path, default=Path("heatfield-experiments"),
+        help="folder of the results; a run goes on with what is there (default heatfield-experiments)",
+    )  # fmt: skip
+    parser.add_argument("--sets", nargs="+", metavar="NAME", help="only these data sets")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
+    parser.add_argument("--show", action="store_true", help="compute nothing, write the page and print it")
+    parser.add_argument("--again", action="store_true", help="also compute what other code has computed")
+    parser.add_argument("--jobs", type=int, default=1, help="threads of feature extraction (default 1)")
+    parser.add_argument("--quiet", action="store_true", help="print only errors")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0: all cells are there. 1: some failed. 2: the options are wrong."""
+    from ..experiments import run as compute
+    from ..experiments._page import write_pages
+    from ..experiments.tables import table
+
+    for name in options.tables:
+        table(name)  # an unknown one is said before anything is done
+    tables = options.tables or list(TABLES)
+    failed = 0
+    if not options.show:
+        counts = compute(
+            tables, budget=options.budget, data=_folders(options.data), results=options.results,
+            sets=options.sets, methods=options.methods, n_jobs=options.jobs, again=options.again,
+            quiet=options.quiet,
+        )  # fmt: skip
+        failed = counts["failed"]
+        if not options.quiet:
+            print(
+                f"{counts['computed']} cells computed, {counts['before']} were there, "
+                f"{counts['elsewhere']} are being computed by another process, {failed} failed"
+            )
+    elif not options.results.is_dir():
+        raise ValueError(f"there is no folder {str(options.results)!r}; run without --show first")
+    pages = write_pages(options.results, budget=options.budget, tables=tables)
+    if options.show and not options.quiet:
+        print(pages["markdown"].read_text(encoding="utf-8"))
+    if not options.quiet:
+        print("pages -> " + ", ".join(str(path) for path in pages.values()), file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _folders(words: list[str]) -> dict[str, Path]:
+    found = {}
+    for word in words:
+        name, sign, folder = word.partition("=")
+        if not sign or not name or not folder:
+            raise ValueError(f"--data must be NAME=FOLDER, got {word!r}")
+        found[name] = Path(folder)
+    return found
