@@ -109,6 +109,7 @@ def show(
     Parameters
     ----------
     tables : sequence of str, optional
+        Of `TABLES`; all if not given.
     budget : str
         "smoke" shows what was computed at that budget; otherwise every cell is the paper's budget where that
         was run, else the reduced one, and says which.

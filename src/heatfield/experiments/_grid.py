@@ -114,19 +114,19 @@ def score_grid(
     context: Context,
     name: str,
     title: str,
-    methods: Sequence[str],
+    methods: Sequence[str | tuple[str, str]],
     published: Mapping[str, Mapping[str, float]],
     entries: Sequence[DataSet] | None = None,
-    labels: Mapping[str, str] | None = None,
 ) -> Grid:
-    """Methods by data sets; columns and rows without any result are left out."""
+    """Methods by data sets; columns and rows without any result are left out.
+
+    A row may be a pair of its label, by which the paper's figures are found, and the method.
+    """
     sets = context.recorded() if entries is None else list(entries)
+    named = [(m, m) if isinstance(m, str) else m for m in methods]
     rows = [
-        (
-            (labels or {}).get(m, m),
-            [score_cell(context, e, METHODS[m], published.get((labels or {}).get(m, m), {})) for e in sets],
-        )
-        for m in methods
+        (label, [score_cell(context, e, METHODS[m], published.get(label, {})) for e in sets])
+        for label, m in named
     ]
     kept = [i for i in range(len(sets)) if any(cells[i].ours is not None for _, cells in rows)]
     shown = [(label, [cells[i] for i in kept]) for label, cells in rows]

@@ -157,6 +157,8 @@ def _entries() -> dict[str, DataSet]:
              ORBITS, paper="Orbit5k", points=1024),
         made("disks_annuli", "DisksAnnuli", "density and topology",
              partial(_made, datasets.make_disks_annuli), SYNTHETIC, paper="DisksAnnuli", points=1024),
+        made("four_shapes", "four shapes", "made for tests", partial(_made, datasets.make_four_shapes), REAL,
+             boundary=True),
         read("allen", "Allen", "subcellular structures", partial(_read, datasets.load_allen), paper="Allen"),
         read("neuromorpho", "NeuroMorpho", "neurons", partial(_read, datasets.load_neuromorpho),
              paper="NeuroMorpho"),
