@@ -41,7 +41,9 @@ class Context:
     def available(self) -> list[DataSet]:
         """The data sets that can be had; where some were asked for, those, in their order."""
         known = known_sets(self.folders)
-        return [known[name] for name in (known if self.sets is None else self.sets) if name in known]
+        if self.sets is None:
+            return [entry for entry in known.values() if not entry.asked]
+        return [known[name] for name in self.sets if name in known]
 
     def recorded(self) -> list[DataSet]:
         """All data sets of which there are records, the registry's first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -89,11 +89,12 @@ class Method:
         elif budget != "paper":
             options |= self.reduced if budget == "reduced" else self.smoke
         if self.family in ("network", "learned") and budget == "reduced" and not entry.real:
-            splits = min(splits, 3 if self.name == "HFS-full" else 1)
+            splits = min(splits, 3 if self.name.startswith("HFS-full") else 1)
         if self.family == "network" and entry.points and budget != "smoke":
             options["n_points"] = min(entry.points, options.get("n_points", entry.points))
         if self.family == "persistence" and budget == "reduced":
-            size, splits = Size(clouds=100 if entry.name == "processes" else 40), min(splits, 3)
+            count = (100, 5) if entry.name == "processes" else (40, 3)
+            size, splits = Size(clouds=count[0]), min(splits, count[1])
         if self.family == "persistence" and entry.name == "disks_annuli":
             # Some 1,500 points make as many components, of which GRIL would compare all with all.
             options |= _LARGE.get(self.kind, {})
@@ -199,6 +200,31 @@ def _scales() -> list[Method]:
     ]
 
 
+_LOG = ("log_global", "hds", "log_density", "dimension", "transition", "spectrum")
+
+
+def _variants() -> list[Method]:
+    """Beyond the paper: another head, and what the learned pooling sees, has and is trained with."""
+    more = (*_LOG, "gradient")
+    second: dict[str, Any] = {"blocks": (*more, "neighbourhood"), "transition": "exact"}
+    options: dict[str, dict[str, Any]] = {
+        "log u": {"blocks": _LOG},
+        "log u, exact tau": {"blocks": _LOG, "transition": "exact"},
+        "beyond": {"blocks": more, "transition": "exact"},
+        "second layer": second,
+        "second layer, smoothing": second | {"label_smoothing": 0.1},
+        "second layer, std": second | {"network": {"pooling": ["mean", "max", "std"]}},
+        "second layer, 16 scales": second | {"n_scales": 16},
+        "weight decay": {"weight_decay": 1e-2},
+        "small": {"network": {"widths": [16, 32, 64], "head": 64}},
+    }
+    full = _learned("", "full", 200.0, 40)
+    return [_hfs("HFS-joint, SVM", "joint", head="svm", group="variants")] + [
+        replace(full, name=f"HFS-full, {name}", options={"variant": "full", **own}, group="variants")
+        for name, own in options.items()
+    ]
+
+
 def _entries() -> dict[str, Method]:
     entries = [
         _hfs("HFS-simple", "simple"),
@@ -226,6 +252,7 @@ def _entries() -> dict[str, Method]:
         _persistence("GC-NE", "GraphCode", 500.0, edges=False),
         *_ablation(),
         *_scales(),
+        *_variants(),
     ]
     return {entry.name: entry for entry in entries}
 

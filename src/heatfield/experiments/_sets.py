@@ -54,6 +54,8 @@ class DataSet:
         Labels that rigid or local shape carries.
     points : int, optional
         Points that networks see; their own default otherwise.
+    asked : bool
+        Taken only where it is asked for by name.
     """
 
     name: str
@@ -67,6 +69,7 @@ class DataSet:
     real: bool = True
     boundary: bool = False
     points: int | None = None
+    asked: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,9 @@ def _entries() -> dict[str, DataSet]:
              ORBITS, paper="Orbit5k", points=1024),
         made("disks_annuli", "DisksAnnuli", "density and topology",
              partial(_made, datasets.make_disks_annuli), SYNTHETIC, paper="DisksAnnuli", points=1024),
+        made("disks_annuli_balanced", "DisksAnnuli, balanced", "density and topology",
+             partial(_made, partial(datasets.make_disks_annuli, form="balanced")), SYNTHETIC, points=1024,
+             asked=True),
         made("four_shapes", "four shapes", "made for tests", partial(_made, datasets.make_four_shapes), REAL,
              boundary=True),
         read("allen", "Allen", "subcellular structures", partial(_read, datasets.load_allen), paper="Allen"),
