@@ -20,11 +20,15 @@ def test_a_table_on_a_folder_of_one_s_own(tmp_path, capsys):
     assert "4 cells computed, 0 were there" in said.out
     assert main(words) == 0
     assert "0 cells computed, 4 were there" in capsys.readouterr().out
-    assert main(["bench", "--show", "--budget", "smoke", "--results", str(tmp_path / "out")]) == 0
+    assert (
+        main(["bench", "--show", "--figures", "--budget", "smoke", "--results", str(tmp_path / "out")]) == 0
+    )
     shown = capsys.readouterr().out
     assert "| | mine |" in shown
     assert "HFS-desc, LDA" in shown
     assert (tmp_path / "out" / "tables-smoke.html").is_file()
+    assert (tmp_path / "out" / "figure1.png").stat().st_size > 10_000
+    assert (tmp_path / "out" / "figure2.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize(

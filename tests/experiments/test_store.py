@@ -172,3 +172,22 @@ def test_the_code_of_a_descriptor_reaches_the_sums_and_not_the_viewer():
     assert "_sums.dense" in found
     assert not any(name.startswith(("view", "cli", "nn")) for name in found)
     assert code_digest(["_features.descriptor"]) != code_digest(["baselines._hks"])
+
+
+def test_stale_cells_that_are_the_same_are_noted_after_one_was_computed_again(tmp_path, capsys):
+    from heatfield.experiments._recheck import recheck
+
+    context, seen = Context(Store(tmp_path)), []
+    run_jobs(context, [counted(seen)], quiet=True)
+    assert recheck(context, [counted(seen, code="2")]) == {"same": 1, "differ": 0}
+    assert seen == [0, 1, 2, 0]
+    assert {c["code"] for c in context.store.cells(key()).values()} == {"2"}
+    assert recheck(context, [counted(seen, code="2")]) == {"same": 0, "differ": 0}
+
+    def other(_, chosen):
+        yield from ((k, {"scores": {"none": {"oa": 0.0}}}) for k in chosen)
+
+    changed = Job(key(), (0, 1, 2), "3", 1.0, other, lambda _: FACTS, True)
+    assert recheck(context, [changed]) == {"same": 0, "differ": 1}
+    assert {c["code"] for c in context.store.cells(key()).values()} == {"2"}
+    assert "split 0: DIFFERENT" in capsys.readouterr().out

@@ -30,12 +30,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
     parser.add_argument("--show", action="store_true", help="compute nothing, write the page and print it")
     parser.add_argument("--again", action="store_true", help="also compute what other code has computed")
+    parser.add_argument(
+        "--check", action="store_true",
+        help="compute one cell of each record of other code; where it is the same, all count as fresh",
+    )  # fmt: skip
+    parser.add_argument("--figures", action="store_true", help="also draw the paper's figures 1 and 2")
     parser.add_argument("--jobs", type=int, default=1, help="threads of feature extraction (default 1)")
     parser.add_argument("--quiet", action="store_true", help="print only errors")
 
 
 def run(options: argparse.Namespace) -> int:
-    """0: all cells are there. 1: some failed. 2: the options are wrong."""
+    """0: all cells are there. 1: some failed, or differ where they were checked. 2: the options are wrong."""
     from ..experiments import run as compute
     from ..experiments._page import write_pages
     from ..experiments.tables import table
@@ -48,22 +53,43 @@ def run(options: argparse.Namespace) -> int:
         counts = compute(
             tables, budget=options.budget, data=_folders(options.data), results=options.results,
             sets=options.sets, methods=options.methods, n_jobs=options.jobs, again=options.again,
-            quiet=options.quiet,
+            check=options.check, quiet=options.quiet,
         )  # fmt: skip
-        failed = counts["failed"]
-        if not options.quiet:
+        failed = counts["differ"] if options.check else counts["failed"]
+        if options.check and not options.quiet:
+            print(f"{counts['same']} records are the same by the code of now, {counts['differ']} differ")
+        elif not options.quiet:
             print(
                 f"{counts['computed']} cells computed, {counts['before']} were there, "
                 f"{counts['elsewhere']} are being computed by another process, {failed} failed"
             )
     elif not options.results.is_dir():
         raise ValueError(f"there is no folder {str(options.results)!r}; run without --show first")
+    if options.figures:
+        _draw(options.results)
     pages = write_pages(options.results, budget=options.budget, tables=tables)
     if options.show and not options.quiet:
         print(pages["markdown"].read_text(encoding="utf-8"))
     if not options.quiet:
         print("pages -> " + ", ".join(str(path) for path in pages.values()), file=sys.stderr)
     return 1 if failed else 0
+
+
+def _draw(folder: Path) -> None:
+    """Figure 1, the heat landscape of a branching cloud in the plane, and figure 2, the way to the vector."""
+    import matplotlib
+
+    matplotlib.use("Agg")  # files only, also where there is no screen
+    from .. import plot
+    from ..datasets import make_branching_tree, make_mixed_shape
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tree = make_branching_tree(600, random_state=0)[0][:, [0, 2]]
+    for name, axes in (
+        ("figure1.png", plot.heat_landscape(tree)),
+        ("figure2.png", plot.pipeline(make_mixed_shape()[0])),
+    ):
+        axes.flat[0].figure.savefig(folder / name, dpi=110)
 
 
 def _folders(words: list[str]) -> dict[str, Path]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ._grid import Grid
 from ._jobs import Context, Job, method_named
+from ._recheck import recheck
 from ._run import run_jobs
 from ._sets import DATA_SETS
 from ._store import Store
@@ -56,6 +57,7 @@ def run(
     methods: Sequence[str] | None = None,
     n_jobs: int = 1,
     again: bool = False,
+    check: bool = False,
     quiet: bool = False,
 ) -> dict[str, int]:
     """Compute the cells of tables that are not done yet.
@@ -75,13 +77,17 @@ def run(
         Threads of feature extraction.
     again : bool
         Also compute what other code has computed.
+    check : bool
+        Instead, compute one cell of each record of other code; where it is the same, all of the record are
+        noted as those of the code of now.
     quiet : bool
         Print nothing.
 
     Returns
     -------
     counts : dict
-        Cells ``computed``, ``before``, ``elsewhere`` and ``failed``.
+        Cells ``computed``, ``before``, ``elsewhere`` and ``failed``; with ``check`` records that are the
+        ``same`` and that ``differ``.
 
     Examples
     --------
@@ -95,7 +101,8 @@ def run(
     (2, ('Processes',))
     """
     context = new_context(budget, data, results, sets, methods, n_jobs)
-    return run_jobs(context, jobs_of(context, tables or list(TABLES)), again=again, quiet=quiet)
+    jobs = jobs_of(context, tables or list(TABLES))
+    return recheck(context, jobs, quiet=quiet) if check else run_jobs(context, jobs, again=again, quiet=quiet)
 
 
 def show(

@@ -186,12 +186,20 @@ def _hfs_leads(found: Results, entry: DataSet) -> Answer | None:
     return Answer(entry.title, ours[a] > others[b], f"{a} {_told(found.gap(entry, a, b))} against {b}")
 
 
+def _local_covariance(found: Results, entry: DataSet) -> Answer | None:
+    if not found.values(entry, "HFS-desc") or not found.values(entry, "LocalCovariance"):
+        return None
+    gap = found.gap(entry, "HFS-desc", "LocalCovariance")
+    return Answer(entry.title, gap.mean > 0, _told(gap))
+
+
 def _told(gap: Difference) -> str:
     return f"{gap.mean:+.1f} ± {gap.error:.1f} points, p = {gap.p:.2g}"
 
 
 CLAIMS: dict[str, Callable[[Results, DataSet], Answer | None]] = {
     "An HFS variant is ahead of the paper's baselines that were run": _hfs_leads,
+    "HFS-desc is ahead of local covariance, which the paper does not compare with": _local_covariance,
     "No single block suffices": _no_single_block,
     "The log-Hessian is the strongest single block on real data": _hessian,
     f"Removing any block but the log-Hessian costs at most {LITTLE} points": _redundant,
