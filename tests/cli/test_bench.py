@@ -1,10 +1,18 @@
 """``heatfield bench``: words of the command line in, pages out, clear errors."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
 import heatfield as hf
 from heatfield.cli import main
+from heatfield.experiments._store import Store
+from tests.helpers.process import environment
 
 
 def test_a_table_on_a_folder_of_one_s_own(tmp_path, capsys):
@@ -51,3 +59,26 @@ def test_what_is_wrong_is_said_before_the_work(words, message, tmp_path, capsys,
     monkeypatch.chdir(tmp_path)
     assert main(words) == 2
     assert message in capsys.readouterr().err
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path):
+    words = ["bench", "main", "curve", "--sets", "processes", "--results", str(tmp_path)]
+    words += ["--methods", "HFS-simple", "HFS-desc", "HFS-joint", "LocalCovariance"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "heatfield", *words], env=environment(OMP_NUM_THREADS="1"),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    while not list(tmp_path.glob("processes/*.json")):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "stopped" in said
+    kept = {path: record["splits"] for path, record in Store(tmp_path).records()}
+    assert 0 < len(kept) < 12  # all read: no file is half written
+    assert main(words) == 0
+    after = {path: record["splits"] for path, record in Store(tmp_path).records()}
+    assert len(after) == 12
+    assert all(after[path][k] == cell for path, cells in kept.items() for k, cell in cells.items())
+    assert not list((tmp_path / "cache" / "claims").iterdir())

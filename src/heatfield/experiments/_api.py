@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ._dimension import ESTIMATORS
 from ._grid import Grid
 from ._jobs import Context, Job, method_named
+from ._methods import BUDGETS, METHODS
 from ._recheck import recheck
 from ._run import run_jobs
 from ._sets import DATA_SETS
@@ -23,8 +26,6 @@ def new_context(
     n_jobs: int,
 ) -> Context:
     """A context whose names are checked."""
-    from ._methods import BUDGETS
-
     if budget not in BUDGETS:
         raise ValueError(f"budget must be one of {', '.join(map(repr, BUDGETS))}, got {budget!r}")
     folders = {name: Path(folder) for name, folder in (data or {}).items()}
@@ -34,7 +35,8 @@ def new_context(
         if name in DATA_SETS and not DATA_SETS[name].folder:
             raise ValueError(f"{name} is made, not read: it takes no folder, got {str(folder)!r}")
     for name in methods or ():
-        method_named(name)
+        if name not in ESTIMATORS:  # rows of one table alone
+            method_named(name)
     for name in sets or ():
         if name not in DATA_SETS and name not in folders:
             known = ", ".join([*DATA_SETS, *folders])
@@ -45,6 +47,21 @@ def new_context(
 def jobs_of(context: Context, tables: Sequence[str]) -> list[Job]:
     """The jobs of some tables, in the order of the tables."""
     return [job for name in tables for job in table(name).jobs(context)]
+
+
+def left_out(context: Context) -> list[str]:
+    """What cannot be computed here, and why: one line for methods, one for data sets."""
+    lines = []
+    wanted = [METHODS[name] for name in context.methods or METHODS if name in METHODS]
+    lacking = {m.name: ", ".join(m.missing()) for m in wanted if m.missing()}
+    if lacking:
+        named = "; ".join(f"{name} needs {what}" for name, what in lacking.items())
+        lines.append(f"left out, not installed: {named}")
+    known = context.sets or DATA_SETS
+    absent = [n for n in known if n in DATA_SETS and DATA_SETS[n].folder and n not in context.folders]
+    if absent:
+        lines.append(f"left out, no --data NAME=FOLDER: {', '.join(absent)}")
+    return lines
 
 
 def run(
@@ -102,6 +119,9 @@ def run(
     """
     context = new_context(budget, data, results, sets, methods, n_jobs)
     jobs = jobs_of(context, tables or list(TABLES))
+    if not quiet:
+        for line in left_out(context):
+            print(line, file=sys.stderr)
     return recheck(context, jobs, quiet=quiet) if check else run_jobs(context, jobs, again=again, quiet=quiet)
 
 
