@@ -9,8 +9,9 @@ from pathlib import Path
 from ._dimension import ESTIMATORS
 from ._grid import Grid
 from ._jobs import Context, Job, method_named
-from ._methods import BUDGETS, METHODS
+from ._methods import BUDGETS
 from ._recheck import recheck
+from ._registry import METHODS
 from ._run import run_jobs
 from ._sets import DATA_SETS
 from ._store import Store

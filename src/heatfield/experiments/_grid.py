@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._jobs import Context, evaluation_key
-from ._methods import METHODS, Method
+from ._methods import Method
+from ._registry import METHODS
 from ._sets import DataSet
 from ._statistics import Mean, mean_of
 from ._store import Key

@@ -9,7 +9,8 @@ from typing import Any
 
 from ._changes import NONE, Change
 from ._evaluate import evaluate
-from ._methods import METHODS, Method, Plan
+from ._methods import Method, Plan
+from ._registry import METHODS
 from ._sets import DATA_SETS, DataSet, Loaded, Size, any_folder, known_sets, load
 from ._store import Key, Store
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .._grid import Grid, score_grid
 from .._jobs import Context, Job, evaluation
-from .._methods import METHODS
 from .._published import PUBLISHED
+from .._registry import METHODS
 
 ROWS = ("HFS-desc", *(name for name, method in METHODS.items() if method.group == "ablation"))
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from .._grid import Grid, found_key, score_grid, values_of
 from .._jobs import Context, Job, evaluation
-from .._methods import METHODS
 from .._published import PUBLISHED
+from .._registry import METHODS
 from .._sets import DataSet
 from .._statistics import mean_of
 from .main import ROWS, SHOWN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._grid import Cell, Grid, score_cell
 from .._jobs import Context, Job, evaluation
-from .._methods import METHODS
+from .._registry import METHODS
 from .._sets import DataSet
 
 ROWS = ("HFS-simple", "HFS-desc", "HFS-joint", "HFS-joint, LDA", "FPFH", "LocalCovariance", "HKS")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .._grid import Cell, Grid, found_key, score_grid, values_of
 from .._jobs import Context, Job, evaluation
-from .._methods import METHODS
 from .._published import PUBLISHED
+from .._registry import METHODS
 from .._sets import DataSet
 from .._statistics import difference
 

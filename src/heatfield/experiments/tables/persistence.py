@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .._grid import Grid, score_grid
 from .._jobs import Context, Job, evaluation
-from .._methods import METHODS
 from .._published import PUBLISHED
+from .._registry import METHODS
 from .._sets import DATA_SETS
 
 SETS = ("processes", "disks_annuli")

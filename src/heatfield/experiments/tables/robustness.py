@@ -7,7 +7,7 @@ from typing import Any
 from .._changes import NONE, ROBUSTNESS
 from .._grid import Cell, Grid, found_key, is_stale, values_of
 from .._jobs import Context, Job, evaluation
-from .._methods import METHODS
+from .._registry import METHODS
 from .._sets import DataSet
 from .._statistics import mean_of
 

@@ -7,8 +7,8 @@ from typing import Any
 from .._changes import NONE, ROTATION
 from .._grid import Cell, Grid, found_key, is_stale, values_of
 from .._jobs import Context, Job, evaluation
-from .._methods import METHODS
 from .._published import PUBLISHED
+from .._registry import METHODS
 from .._sets import DataSet
 from .._statistics import Mean, mean_of
 from .summary import facts_cell

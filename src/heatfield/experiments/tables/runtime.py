@@ -13,8 +13,9 @@ from .._evaluate import evaluate
 from .._grid import Cell, Grid, found_key, is_stale
 from .._jobs import Context, Job, evaluation, evaluation_key
 from .._machine import load_average
-from .._methods import METHODS, Method
+from .._methods import Method
 from .._published import PUBLISHED
+from .._registry import METHODS
 from .._sets import DataSet
 from .._statistics import Mean
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .._grid import Grid, score_grid
 from .._jobs import Context, Job, evaluation
-from .._methods import COUNTS, METHODS, RANGES
 from .._published import PUBLISHED
+from .._registry import COUNTS, METHODS, RANGES
 
 
 def _rows() -> list[tuple[str, str]]:

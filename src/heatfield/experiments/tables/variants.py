@@ -10,7 +10,7 @@ from typing import Any
 
 from .._grid import Cell, Grid, score_grid
 from .._jobs import Context, Job, evaluation
-from .._methods import METHODS
+from .._registry import METHODS
 from .._statistics import mean_of
 
 ROWS = (
