@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """0: all cells are there. 1: some failed, or differ where they were checked. 2: the options are wrong."""
     from ..experiments import run as compute
-    from ..experiments._page import write_pages
+    from ..experiments import show
+    from ..experiments._findings import findings
+    from ..experiments._page import markdown, write_pages
     from ..experiments.tables import table
 
     for name in options.tables:
@@ -67,9 +69,10 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"there is no folder {str(options.results)!r}; run without --show first")
     if options.figures:
         _draw(options.results)
-    pages = write_pages(options.results, budget=options.budget, tables=tables)
+    pages = write_pages(options.results, budget=options.budget)
     if options.show and not options.quiet:
-        print(pages["markdown"].read_text(encoding="utf-8"))
+        found = findings(options.results, budget=options.budget)
+        print(markdown(show(tables, budget=options.budget, results=options.results), found))
     if not options.quiet:
         print("pages -> " + ", ".join(str(path) for path in pages.values()), file=sys.stderr)
     return 1 if failed else 0

@@ -77,7 +77,8 @@ def heat_dimension(points: Array) -> float:
         others = weights.sum(axis=1) - 1.0
         if np.median(others) < ENOUGH:
             continue
-        value = float(np.median((squares * weights).sum(axis=1) / (2.0 * t * others)))
+        known = others > 1e-9  # a point far from all others has no dimension at this scale
+        value = float(np.median((squares * weights).sum(axis=1)[known] / (2.0 * t * others[known])))
         best = value if np.isnan(best) else max(best, value)
     return best
 
@@ -96,7 +97,8 @@ def estimate(name: str, points: Array) -> float:
         return heat_dimension(points)
     library = skdim().id
     if name == "local PCA":
-        found = library.lPCA().fit_pw(points, n_neighbors=min(50, len(points) - 1), n_jobs=1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # where a direction has no variance at all
+            found = library.lPCA().fit_pw(points, n_neighbors=min(50, len(points) - 1), n_jobs=1)
         return float(np.median(found.dimension_pw_))
     kind = {"TwoNN": library.TwoNN, "correlation": library.CorrInt, "MLE": library.MLE}[name]
     return float(kind().fit(points).dimension_)

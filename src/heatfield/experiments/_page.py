@@ -18,12 +18,12 @@ LEGEND = (
 )
 
 
-def write_pages(results: str | Path, *, budget: str, tables: Sequence[str]) -> dict[str, Path]:
-    """Write the three pages into the folder of results."""
+def write_pages(results: str | Path, *, budget: str) -> dict[str, Path]:
+    """Write the three pages of all tables into the folder of results."""
     from ._api import show
     from ._findings import findings
 
-    grids = show(tables, budget=budget, results=results)
+    grids = show(budget=budget, results=results)
     found = findings(results, budget=budget)
     name = "tables-smoke" if budget == "smoke" else "tables"
     pages = {"markdown": markdown(grids, found), "latex": latex(grids), "html": page(grids, found)}
