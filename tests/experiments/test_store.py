@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from heatfield.experiments import METHODS
 from heatfield.experiments._claims import Claims, alive, started
 from heatfield.experiments._code import closure, code_digest
 from heatfield.experiments._jobs import Context, Job
@@ -171,6 +172,8 @@ def test_the_code_of_a_descriptor_reaches_the_sums_and_not_the_viewer():
     found = closure(["_features.descriptor"])
     assert "_sums.dense" in found
     assert not any(name.startswith(("view", "cli", "nn")) for name in found)
+    assert not {"_base.progress", "_base.summary"} & found  # what is shown is no part of the result
+    assert "nn._mlps" in closure(METHODS["HFS-desc"].modules())
     assert code_digest(["_features.descriptor"]) != code_digest(["baselines._hks"])
 
 

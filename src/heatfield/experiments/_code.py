@@ -10,13 +10,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT.name
+# What these do is said, shown, drawn or stored: no number depends on it.
+SILENT = {
+    "_base.announce", "_base.drawing", "_base.files", "_base.html", "_base.optional", "_base.progress",
+    "_base.summary", "_base.warn", "_sums.plan_summary",
+}  # fmt: skip
+SILENT_PARTS = ("saving", "_saved_")  # in the name of a module
 
 
 def code_digest(modules: Iterable[str]) -> str:
     """A hash of these modules of the package and of all that they import from it.
 
-    Comments, docstrings and the order of files do not count. Imports are read from the source, also those
-    inside functions; those for type checkers alone are left out.
+    Comments, docstrings, the order of files and modules of `SILENT` do not count. Imports are read from the
+    source, also those inside functions; those for type checkers alone are left out.
 
     Parameters
     ----------
@@ -45,8 +51,12 @@ def closure(modules: Iterable[str]) -> set[str]:
         if _path(name) is None:
             raise ValueError(f"there is no module {PACKAGE}.{name}")
         found.add(name)
-        waiting += [other for other in _imports(name) if other not in found]
+        waiting += [other for other in _imports(name) if other not in found and not _is_silent(other)]
     return found
+
+
+def _is_silent(name: str) -> bool:
+    return name in SILENT or any(part in name for part in SILENT_PARTS)
 
 
 def _path(name: str) -> Path | None:

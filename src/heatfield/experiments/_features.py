@@ -17,6 +17,7 @@ from .._base.files import write_atomically
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import Layout
 from ._changes import Change, changed
+from ._code import code_digest
 from ._methods import Method
 from ._sets import Loaded
 
@@ -43,7 +44,8 @@ def features_of(
     descriptor = descriptor_of(method, data.n_dims)
     place = None
     if cache is not None:
-        text = json.dumps([method.kind, dict(method.options), change.label, method.code()], sort_keys=True)
+        code = code_digest(method.modules()[:1])  # of the descriptor, not of what reads it
+        text = json.dumps([method.kind, dict(method.options), change.label, code], sort_keys=True)
         name = f"{data.content[:24]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
         place = cache / "features" / f"{name}.npy"
     if place is not None and place.exists():

@@ -105,14 +105,14 @@ class Method:
         return Plan(recipe, size, splits, label)
 
     def modules(self) -> list[str]:
-        """Where its code begins, for `code_digest`."""
+        """Where its code begins, for `code_digest`; of a descriptor the first is what computes features."""
         if self.kind == "HFSDescriptor":
-            return ["_features.descriptor", "_classifier.preprocessing", "nn._mlps"]
+            return ["_features.descriptor", "experiments._read_out"]
         if self.kind == "HFSClassifier":
             return ["_classifier.classifier", "_features.point_table", "nn._learner"]
         home = getattr(import_module("..baselines", __package__), self.kind).__module__
         own = home.split(".", 1)[1]
-        more = ["_classifier.preprocessing", "nn._mlps"] if self.family == "descriptor" else []
+        more = ["experiments._read_out"] if self.family == "descriptor" else []
         return [own, *more, *(["nn.networks._learner"] if self.family == "network" else [])]
 
     def code(self) -> str:
