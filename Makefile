@@ -4,15 +4,15 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test lint format bench accuracy docs lowest sdist-check clean
+.PHONY: help demo test lint format bench docs lowest sdist-check clean experiments
 
 help:
 	@echo "make demo      set up, describe and classify built-in data, draw two pictures"
 	@echo "make test      set up, run the test suite"
 	@echo "make lint      ruff (lint and format) and mypy"
 	@echo "make bench     speed beside Open3D FPFH, HKS, torch and jakteristics -> benchmarks/results"
-	@echo "make accuracy  the paper's accuracies on Orbit5k, and on protein domains if DATA is given"
-	@echo "make docs      write docs/accuracy.md, learned.md and speed.md from benchmarks/results"
+	@echo "make experiments  the paper's tables (BUDGET=smoke, reduced or paper) -> benchmarks/results/experiments"
+	@echo "make docs      write docs/experiments.md, learned.md and speed.md from benchmarks/results"
 	@echo "make lowest    install the lowest declared versions in a fresh environment, run a smoke test"
 	@echo "make sdist-check  build the source distribution, unpack it, run a part of its tests from there"
 	@echo "make clean     remove the virtual environment and all caches"
@@ -55,9 +55,9 @@ format: $(VENV)/.test
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.speed
 
-# DATA=folder with cath15 etc.; without it only the synthetic sets run.
-accuracy: $(VENV)/.base
-	$(BIN)/python -m benchmarks.accuracy $(if $(DATA),--data $(DATA))
+# BENCH="main --data cath15=FOLDER --sets cath15" adds words of the command.
+experiments: $(VENV)/.bench
+	$(BIN)/heatfield bench $(BENCH) --budget $(or $(BUDGET),smoke) --results benchmarks/results/experiments
 
 docs: $(VENV)/.base
 	$(BIN)/python -m tools.write_docs

@@ -26,7 +26,7 @@ _HOME = {
     "read_points": "io",
     "write_points": "io",
 }
-_MODULES = ("baselines", "cluster", "datasets", "io", "nn", "plot", "sampling", "view")
+_MODULES = ("baselines", "cluster", "datasets", "experiments", "io", "nn", "plot", "sampling", "view")
 
 # Without torch `nn` is not listed, so that `help`, `inspect.getmembers` and `import *` work; asking for it by
 # name still says what to install.
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from . import baselines as baselines
     from . import cluster as cluster
     from . import datasets as datasets
+    from . import experiments as experiments
     from . import io as io
     from . import nn as nn
     from . import plot as plot

@@ -6,9 +6,9 @@ which can be used here, and what the others need.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .._base.lazy import lazy_names
 from ._registry import METHODS, Record, Records, available
 
 if TYPE_CHECKING:
@@ -32,15 +32,4 @@ _HOME = {name: method.module for name, method in METHODS.items()}
 _HOME["DescriptorClassifier"] = "_descriptor_classifier"  # no method of its own: the read-out of descriptors
 
 __all__ = ["Record", "Records", "available", *_HOME]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(globals(), _HOME)

@@ -1,0 +1,105 @@
+"""``heatfield bench``: the paper's tables, computed cell by cell and shown beside the published figures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..experiments.tables import TABLES
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "tables:\n" + "\n".join(f"  {name:12s} {title}" for name, title in TABLES.items())
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="which tables (default: all, see below)")
+    parser.add_argument(
+        "--budget", default="smoke",
+        help="smoke (minutes, no conclusions), reduced (networks with few epochs) or paper (default smoke)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--data", action="append", default=[], metavar="NAME=FOLDER",
+        help="folder of a data set; an unknown NAME is your own data, one folder per class (repeatable)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--results", type=Path, default=Path("heatfield-experiments"),
+        help="folder of the results; a run goes on with what is there (default heatfield-experiments)",
+    )  # fmt: skip
+    parser.add_argument("--sets", nargs="+", metavar="NAME", help="only these data sets")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
+    parser.add_argument("--show", action="store_true", help="compute nothing, write the page and print it")
+    parser.add_argument("--again", action="store_true", help="also compute what other code has computed")
+    parser.add_argument(
+        "--check", action="store_true",
+        help="compute one cell of each record of other code; where it is the same, all count as fresh",
+    )  # fmt: skip
+    parser.add_argument("--figures", action="store_true", help="also draw the paper's figures 1 and 2")
+    parser.add_argument("--jobs", type=int, default=1, help="threads of feature extraction (default 1)")
+    parser.add_argument("--quiet", action="store_true", help="print only errors")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0: all cells are there. 1: some failed, or differ where they were checked. 2: the options are wrong."""
+    from ..experiments import run as compute
+    from ..experiments import show
+    from ..experiments._findings import findings
+    from ..experiments._page import markdown, write_pages
+    from ..experiments.tables import table
+
+    for name in options.tables:
+        table(name)  # an unknown one is said before anything is done
+    tables = options.tables or list(TABLES)
+    failed = 0
+    if not options.show:
+        counts = compute(
+            tables, budget=options.budget, data=_folders(options.data), results=options.results,
+            sets=options.sets, methods=options.methods, n_jobs=options.jobs, again=options.again,
+            check=options.check, quiet=options.quiet,
+        )  # fmt: skip
+        failed = counts["differ"] if options.check else counts["failed"]
+        if options.check and not options.quiet:
+            print(f"{counts['same']} records are the same by the code of now, {counts['differ']} differ")
+        elif not options.quiet:
+            print(
+                f"{counts['computed']} cells computed, {counts['before']} were there, "
+                f"{counts['elsewhere']} are being computed by another process, {failed} failed"
+            )
+    elif not options.results.is_dir():
+        raise ValueError(f"there is no folder {str(options.results)!r}; run without --show first")
+    if options.figures:
+        _draw(options.results)
+    pages = write_pages(options.results, budget=options.budget)
+    if options.show and not options.quiet:
+        found = findings(options.results, budget=options.budget)
+        print(markdown(show(tables, budget=options.budget, results=options.results), found))
+    if not options.quiet:
+        print("pages -> " + ", ".join(str(path) for path in pages.values()), file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _draw(folder: Path) -> None:
+    """Figure 1, the heat landscape of a branching cloud in the plane, and figure 2, the way to the vector."""
+    import matplotlib
+
+    matplotlib.use("Agg")  # files only, also where there is no screen
+    from .. import plot
+    from ..datasets import make_branching_tree, make_mixed_shape
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tree = make_branching_tree(600, random_state=0)[0][:, [0, 2]]
+    for name, axes in (
+        ("figure1.png", plot.heat_landscape(tree)),
+        ("figure2.png", plot.pipeline(make_mixed_shape()[0])),
+    ):
+        axes.flat[0].figure.savefig(folder / name, dpi=110)
+
+
+def _folders(words: list[str]) -> dict[str, Path]:
+    found = {}
+    for word in words:
+        name, sign, folder = word.partition("=")
+        if not sign or not name or not folder:
+            raise ValueError(f"--data must be NAME=FOLDER, got {word!r}")
+        found[name] = Path(folder)
+    return found

@@ -1,0 +1,78 @@
+"""Features of a set of clouds: computed once for all splits and tables, and kept in a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._base.check import Array
+from .._base.files import write_atomically
+from .._features.descriptor import HFSDescriptor
+from .._features.layout import Layout
+from ._changes import Change, changed
+from ._code import code_digest
+from ._methods import Method
+from ._sets import Loaded
+
+
+def descriptor_of(method: Method, n_dims: int) -> Any:
+    """The estimator that describes clouds of a descriptor method, all its blocks."""
+    if method.kind == "HFSDescriptor":
+        return HFSDescriptor(**method.options)._fit_dims(n_dims)
+    return getattr(import_module("..baselines", __package__), method.kind)(**method.options)
+
+
+def layout_of(method: Method, n_dims: int) -> Layout:
+    """The columns that a descriptor method reads, named as they are in its own table."""
+    return _chosen(method, descriptor_of(method, n_dims).layout())[0]
+
+
+def features_of(
+    method: Method, data: Loaded, change: Change, cache: Path | None, *, n_jobs: int = 1
+) -> tuple[Array, float]:
+    """Descriptors (N, columns) of all clouds after a change, and the seconds that computing them took.
+
+    The name of the kept file carries the content of the data, the options, the change and the code.
+    """
+    descriptor = descriptor_of(method, data.n_dims)
+    place = None
+    if cache is not None:
+        code = code_digest(method.modules()[:1])  # of the descriptor, not of what reads it
+        text = json.dumps([method.kind, dict(method.options), change.label, code], sort_keys=True)
+        name = f"{data.content[:24]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        place = cache / "features" / f"{name}.npy"
+    if place is not None and place.exists():
+        table = np.load(place, allow_pickle=False)
+        seconds = float(json.loads(place.with_suffix(".json").read_text())["seconds"])
+    else:
+        clouds = changed(data.clouds, change)
+        descriptor.set_params(n_jobs=n_jobs)
+        started = time.perf_counter()
+        table = np.asarray(descriptor.fit_transform(clouds))
+        seconds = time.perf_counter() - started
+        if place is not None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(place.with_suffix(".json"), json.dumps({"seconds": seconds}).encode())
+            held = io.BytesIO()
+            np.save(held, table)
+            write_atomically(place, held.getvalue())
+    return table[:, _chosen(method, descriptor.layout())[1]], seconds
+
+
+def _chosen(method: Method, whole: Layout) -> tuple[Layout, Any]:
+    if method.blocks is None:
+        return whole, slice(None)
+    columns: dict[str, slice] = {}
+    at: list[int] = []
+    for block, place in whole.columns.items():
+        if block in method.blocks:
+            columns[block] = slice(len(at), len(at) + place.stop - place.start)
+            at += range(place.start, place.stop)
+    return Layout(tuple(whole.names[i] for i in at), columns), at

@@ -1,0 +1,126 @@
+"""Jobs: the cells of one record that are still to be computed, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ._changes import NONE, Change
+from ._evaluate import evaluate
+from ._methods import Method, Plan
+from ._registry import METHODS
+from ._sets import DATA_SETS, DataSet, Loaded, Size, any_folder, known_sets, load
+from ._store import Key, Store
+
+
+@dataclass
+class Context:
+    """What a run was asked for.
+
+    Attributes
+    ----------
+    store : Store
+    budget : "smoke", "reduced" or "paper"
+    folders : mapping
+        Folder of each data set that is read.
+    sets, methods : sequence of str, optional
+        Only these.
+    n_jobs : int
+        Threads of feature extraction.
+    """
+
+    store: Store
+    budget: str = "smoke"
+    folders: Mapping[str, Path] = field(default_factory=dict)
+    sets: Sequence[str] | None = None
+    methods: Sequence[str] | None = None
+    n_jobs: int = 1
+    _held: tuple[tuple[str, Size], Loaded] | None = None
+
+    def available(self) -> list[DataSet]:
+        """The data sets that can be had; where some were asked for, those, in their order."""
+        known = known_sets(self.folders)
+        if self.sets is None:
+            return [entry for entry in known.values() if not entry.asked]
+        return [known[name] for name in self.sets if name in known]
+
+    def recorded(self) -> list[DataSet]:
+        """All data sets of which there are records, the registry's first."""
+        there = {path.parent.name for path in self.store.folder.glob("*/*.json")}
+        own = sorted(there - set(DATA_SETS) - {"cache", "manifolds"})
+        return [e for n, e in DATA_SETS.items() if n in there] + [any_folder(name) for name in own]
+
+    def wants(self, method: Method) -> bool:
+        """Whether a method was asked for and can be run here."""
+        return (self.methods is None or method.name in self.methods) and not method.missing()
+
+    def load(self, entry: DataSet, size: Size) -> Loaded:
+        """A data set; the last one is held in memory."""
+        if self._held is None or self._held[0] != (entry.name, size):
+            self._held = None
+            loaded = load(entry, self.folders.get(entry.name), size, self.store.cache / "splits")
+            self._held = (entry.name, size), loaded
+        return self._held[1]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Cells of one record.
+
+    ``run(context, splits)`` gives each split with its cell; ``facts(context)`` says what the data are.
+    """
+
+    key: Key
+    splits: tuple[int, ...]
+    code: str
+    cost: float  # of one split, in units that only their order and ratio matter of
+    run: Callable[[Context, list[int]], Iterator[tuple[int, dict[str, Any]]]]
+    facts: Callable[[Context], dict[str, Any]]
+    together: bool = False  # all splits are computed at once
+
+
+def method_named(name: str) -> Method:
+    """An entry of the registry, or a ValueError that lists all."""
+    if name not in METHODS:
+        raise ValueError(f"there is no method {name!r}; there are {', '.join(METHODS)}")
+    return METHODS[name]
+
+
+def evaluation_key(task: str, entry: DataSet, method: Method, plan: Plan, **more: Any) -> Key:
+    """The key of a method on a data set; ``more`` is added to the recipe."""
+    return Key(
+        task, entry.name, method.name, plan.recipe | more, (plan.size.clouds, plan.size.points), plan.label
+    )
+
+
+def evaluation(
+    context: Context,
+    task: str,
+    entry: DataSet,
+    method: Method,
+    *,
+    changes: Sequence[Change] = (NONE,),
+    splits: int | None = None,
+    **more: Any,
+) -> Job:
+    """Train a method on the splits of a data set and test it, after each of the changes too."""
+    plan = method.plan(entry, context.budget)
+    key = evaluation_key(task, entry, method, plan, **more)
+
+    def run(own: Context, chosen: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        data = own.load(entry, plan.size)
+        return evaluate(method, key.recipe, data, chosen, changes, own.store.cache, n_jobs=own.n_jobs)
+
+    def facts(own: Context) -> dict[str, Any]:
+        return own.load(entry, plan.size).facts()
+
+    count = plan.splits if splits is None else min(splits, plan.splits)
+    descriptor = method.family == "descriptor"
+    weight = 1.0 if descriptor else {"smoke": 0.02, "reduced": 0.1, "paper": 1.0}[plan.label]
+    size = 0.02 if context.budget == "smoke" else (4.0 if not entry.real else 0.6)
+    return Job(
+        key, tuple(range(count)), method.code(), method.cost * weight * size * len(changes), run, facts,
+        together=descriptor,
+    )  # fmt: skip

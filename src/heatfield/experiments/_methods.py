@@ -1,0 +1,132 @@
+"""The methods: which estimator each is, and what a budget asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from ._code import code_digest
+from ._sets import DataSet, Size
+
+BUDGETS = ("smoke", "reduced", "paper")
+# Of the smallest budget: enough for every table to be filled, far too little for any conclusion.
+SMOKE = Size(clouds=10, points=96)
+SMOKE_SPLITS = 2
+EXTRAS = {"torch": ("torch",), "baselines": ("open3d",), "persistence": ("gudhi", "multipers", "xgboost")}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a budget asks of a method on a data set.
+
+    ``label`` is the budget that the result may be called by: a reduced run of a method for which nothing
+    had to be reduced is the paper's.
+    """
+
+    recipe: dict[str, Any]
+    size: Size
+    splits: int  # the first so many
+    label: str
+
+
+@dataclass(frozen=True)
+class Method:
+    """An entry of the registry.
+
+    Attributes
+    ----------
+    name : str
+        As tables show it.
+    family : "descriptor", "learned", "network" or "persistence"
+    kind : str
+        "HFSDescriptor", "HFSClassifier", or a class of `heatfield.baselines`.
+    options : mapping
+        Of the estimator.
+    blocks : tuple of str, optional
+        Of a descriptor: only these of its blocks.
+    head : "mlp", "lda" or "svm"
+        Of a descriptor.
+    reduced, smoke : mapping
+        Options that differ at these budgets; of descriptors nothing is reduced.
+    group : str
+        "main", or the table that the row belongs to.
+    extras : tuple of str
+        Of the installation, that it needs.
+    cost : float
+        Roughly, seconds per 1,000 clouds of 1,000 points and split, for the order of work and the time left.
+    """
+
+    name: str
+    family: str
+    kind: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    blocks: tuple[str, ...] | None = None
+    head: str = "mlp"
+    reduced: Mapping[str, Any] = field(default_factory=dict)
+    smoke: Mapping[str, Any] = field(default_factory=dict)
+    group: str = "main"
+    extras: tuple[str, ...] = ()
+    cost: float = 5.0
+
+    def missing(self) -> list[str]:
+        """Libraries that would have to be installed."""
+        return [module for extra in self.extras for module in EXTRAS[extra] if find_spec(module) is None]
+
+    def plan(self, entry: DataSet, budget: str) -> Plan:
+        """The recipe, the part of the data and the number of splits of a budget."""
+        if budget not in BUDGETS:
+            raise ValueError(f"budget must be one of {', '.join(map(repr, BUDGETS))}, got {budget!r}")
+        splits = SMOKE_SPLITS if budget == "smoke" else entry.protocol.count
+        size = SMOKE if budget == "smoke" else Size()
+        options: dict[str, Any] = dict(self.options)
+        label = budget
+        if self.family == "descriptor":
+            label = "smoke" if budget == "smoke" else "paper"
+        elif budget != "paper":
+            options |= self.reduced if budget == "reduced" else self.smoke
+        if self.family in ("network", "learned") and budget == "reduced" and not entry.real:
+            splits = min(splits, 3 if self.name.startswith("HFS-full") else 1)
+        if self.family == "network" and entry.points and budget != "smoke":
+            options["n_points"] = min(entry.points, options.get("n_points", entry.points))
+        if self.family == "persistence" and budget == "reduced":
+            count = (100, 5) if entry.name == "processes" else (40, 3)
+            size, splits = Size(clouds=count[0]), min(splits, count[1])
+        if self.family == "persistence" and entry.name == "disks_annuli":
+            # Some 1,500 points make as many components, of which GRIL would compare all with all.
+            options |= _LARGE.get(self.kind, {})
+        recipe: dict[str, Any] = {"kind": self.kind, "options": _plain(options)}
+        if self.family == "descriptor":
+            recipe |= {"head": self.head, "epochs": 60 if budget == "smoke" else 3000}
+            recipe |= {"blocks": list(self.blocks)} if self.blocks else {}
+            recipe |= {"trainer": trainer()} if self.head == "mlp" else {}
+        return Plan(recipe, size, splits, label)
+
+    def modules(self) -> list[str]:
+        """Where its code begins, for `code_digest`; of a descriptor the first is what computes features."""
+        if self.kind == "HFSDescriptor":
+            return ["_features.descriptor", "experiments._read_out"]
+        if self.kind == "HFSClassifier":
+            return ["_classifier.classifier", "_features.point_table", "nn._learner"]
+        home = getattr(import_module("..baselines", __package__), self.kind).__module__
+        own = home.split(".", 1)[1]
+        more = ["experiments._read_out"] if self.family == "descriptor" else []
+        return [own, *more, *(["nn.networks._learner"] if self.family == "network" else [])]
+
+    def code(self) -> str:
+        """A hash of the code that it runs."""
+        return code_digest(self.modules())
+
+
+_LARGE: dict[str, dict[str, Any]] = {"GRIL": {"degrees": [1]}, "GraphCode": {"max_bars": 100}}
+
+
+def trainer() -> str:
+    """Which implementation trains the head "mlp": many networks at once where torch is installed."""
+    return "torch, many at once" if find_spec("torch") else "scikit-learn"
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}

@@ -1,0 +1,129 @@
+"""The run: jobs in order of value, what is done left alone, progress with the time left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ._claims import Claims
+from ._jobs import Context, Job
+from ._statistics import mean_of
+
+
+@dataclass
+class Progress:
+    """Cells done, and how long the rest will take if cells go on to cost what they did."""
+
+    total: int
+    left: float  # cost of the cells that are to be computed
+    done: int = 0
+    spent: float = 0.0
+    cost: float = 0.0
+
+    def add(self, count: int, cost: float, seconds: float) -> None:
+        """Some cells were computed."""
+        self.done += count
+        self.spent += seconds
+        self.cost += cost
+        self.left = max(0.0, self.left - cost)
+
+    def words(self) -> str:
+        """For the end of a line."""
+        if self.cost == 0.0:
+            return f"{self.done} of {self.total} cells"
+        minutes = self.left * self.spent / self.cost / 60.0
+        shown = f"{minutes:.0f} min" if minutes >= 1.5 else f"{60.0 * minutes:.0f} s"
+        return f"{self.done} of {self.total} cells, about {shown} left"
+
+
+def open_cells(context: Context, job: Job, *, again: bool = False) -> list[int]:
+    """Splits of a job that are not done; with ``again`` also those done by other code."""
+    done = context.store.cells(job.key)
+    return [k for k in job.splits if k not in done or (again and done[k]["code"] != job.code)]
+
+
+def run_jobs(
+    context: Context, jobs: Sequence[Job], *, again: bool = False, quiet: bool = False
+) -> dict[str, int]:
+    """Compute all cells that are not done.
+
+    Jobs are taken in their order; cells that another process has claimed are left to it. An error of one
+    job is reported and the others go on. Ctrl-C ends the run: what was finished is kept, and the claims are
+    given back.
+
+    Returns
+    -------
+    counts : dict
+        Cells ``computed``, ``before`` (done before), ``elsewhere`` (claimed by another process), ``failed``.
+    """
+    unique = {job.key.name: job for job in jobs}  # tables share cells
+    open_ = {name: open_cells(context, job, again=again) for name, job in unique.items()}
+    counts = {"computed": 0, "before": 0, "elsewhere": 0, "failed": 0}
+    counts["before"] = sum(len(job.splits) - len(open_[name]) for name, job in unique.items())
+    total = sum(map(len, open_.values()))
+    progress = Progress(total, sum(job.cost * len(open_[name]) for name, job in unique.items()))
+    claims = Claims(context.store)
+    if again:
+        for name, job in unique.items():
+            _forget(context, job, open_[name])
+    try:
+        for name, job in unique.items():
+            _one(context, job, open_[name], claims, progress, counts, quiet)
+    finally:
+        claims.release_all()
+    return counts
+
+
+def _one(
+    context: Context, job: Job, wanted: list[int], claims: Claims, progress: Progress,
+    counts: dict[str, int], quiet: bool,
+) -> None:  # fmt: skip
+    # What takes hours is claimed split by split, so that another process finds work in it.
+    for group in [wanted] if job.together else [[split] for split in wanted]:
+        taken = claims.take(job.key, group)
+        counts["elsewhere"] += len(group) - len(taken)
+        if not taken:
+            continue
+        started = time.perf_counter()
+        try:
+            facts = job.facts(context)
+            for split, cell in job.run(context, taken):
+                context.store.add(job.key, split, cell, facts, job.code)
+                claims.release(job.key, split)
+                counts["computed"] += 1
+        except (ValueError, OSError, RuntimeError, ArithmeticError, ImportError) as error:
+            counts["failed"] += len([k for k in taken if k not in context.store.cells(job.key)])
+            print(f"{job.key.data} / {job.key.method}: {type(error).__name__}: {error}", file=sys.stderr)
+        finally:
+            for split in taken:
+                claims.release(job.key, split)
+        progress.add(len(taken), job.cost * len(taken), time.perf_counter() - started)
+        if not quiet:
+            print(f"{_line(context, job)}; {progress.words()}", flush=True)
+
+
+def _line(context: Context, job: Job) -> str:
+    """Data set, method, and the score so far where it is one number."""
+    start = f"{job.key.task} / {job.key.data} / {job.key.method} ({job.key.budget})"
+    cells = context.store.cells(job.key)
+    record = context.store.read(job.key)
+    if record is None or not cells or "scores" not in next(iter(cells.values())):
+        return start
+    metric = record["facts"]["protocol"]["metric"]
+    found = mean_of({k: c["scores"]["none"][metric] for k, c in cells.items()})
+    spread = f" ± {found.sd:.2f}" if found.n > 1 else ""
+    return f"{start}: {metric} {found.mean:.2f}{spread}, {found.n} splits"
+
+
+def _forget(context: Context, job: Job, splits: Iterable[int]) -> None:
+    """Take stale cells out of their record, so that they are claimed and computed like missing ones."""
+    store = context.store
+    with store.lock():
+        record = store.read(job.key)
+        if record is None:
+            return
+        for split in splits:
+            record["splits"].pop(str(split), None)
+        store.replace(job.key, record)

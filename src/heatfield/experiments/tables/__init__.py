@@ -1,0 +1,29 @@
+"""One module per table: ``jobs(context)`` says what has to be computed, ``grids(context)`` what is shown."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+# In order of value: what comes first is computed first.
+TABLES = {
+    "main": "Table 1: classification",
+    "ablation": "Table 5: components",
+    "scales": "Appendix: number and range of scales",
+    "rotation": "Table 3: rotation",
+    "boundary": "Appendix: rigid and local shape",
+    "persistence": "Table 4: multiparameter persistence",
+    "summary": "Appendix: benchmark summary",
+    "runtime": "Table 2: runtime",
+    "dimension": "Own: intrinsic dimension",
+    "curve": "Own: accuracy against the number of training clouds",
+    "variants": "Own: other heads, and steps of the learned pooling",
+    "robustness": "Own: noise, missing points, outliers",
+}
+
+
+def table(name: str) -> Any:
+    """The module of a table, or a ValueError that lists all."""
+    if name not in TABLES:
+        raise ValueError(f"there is no table {name!r}; there are {', '.join(TABLES)}")
+    return importlib.import_module(f".{name}", __name__)

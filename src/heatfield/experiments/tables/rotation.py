@@ -1,0 +1,80 @@
+"""Table 3: every method on the same test clouds before and after a rotation of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._changes import NONE, ROTATION
+from .._grid import Cell, Grid, found_key, is_stale, values_of
+from .._jobs import Context, Job, evaluation
+from .._published import PUBLISHED
+from .._registry import METHODS
+from .._sets import DataSet
+from .._statistics import Mean, mean_of
+from .summary import facts_cell
+
+ROWS = (
+    "HFS-simple", "HFS-desc", "HFS-joint", "FPFH", "LocalCovariance", "HKS", "HFS-full", "DGCNN",
+    "DGCNN-SO(3)", "VN-DGCNN", "HFS+DGCNN", "PointNet", "PointNet++", "Point Tr",
+)  # fmt: skip
+COLUMNS = ("before", "after", "lost", "predictions changed, %", "deviation of features")
+
+
+def jobs(context: Context) -> list[Job]:
+    """Descriptors on all splits, networks on the first: the paper uses one. Clouds in space only."""
+    return [
+        evaluation(
+            context, "rotation", entry, METHODS[name], changes=(NONE, ROTATION),
+            splits=None if METHODS[name].family == "descriptor" else 1,
+        )
+        for entry in context.available()
+        for name in ROWS
+        if (entry.real or entry.name == "four_shapes") and context.wants(METHODS[name])
+    ]  # fmt: skip
+
+
+def grids(context: Context) -> list[Grid]:
+    """One table per data set, the paper's change of accuracy in the column of what is lost."""
+    return [_grid(context, entry) for entry in context.recorded()]
+
+
+def _grid(context: Context, entry: DataSet) -> Grid:
+    rows = []
+    for name in ROWS:
+        found = found_key(context, "rotation", entry, METHODS[name])
+        if found is None:
+            continue
+        key, record = found
+        before, after = values_of(record), values_of(record, "rotation")
+        cells = record["splits"].values()
+        tested = sum(cell["test"] for cell in cells)
+        moved = sum(cell["changed"]["rotation"] for cell in cells)
+        stale = is_stale(record, METHODS[name])
+        paper = PUBLISHED["rotation"].get(name, {}).get(entry.paper or entry.stands_for or "")
+        more: dict[str, Any] = {"budget": key.budget, "record": key.name, "stale": stale}
+        deviations = {i: c["deviation"]["rotation"] for i, c in enumerate(cells) if "deviation" in c}
+        row = [
+            Cell(mean_of(before), **more),
+            Cell(mean_of(after), **more),
+            Cell(mean_of({k: before[k] - after[k] for k in before}), paper, entry.paper is not None, **more),
+            Cell(text=f"{100.0 * moved / tested:.2f} ({moved} of {tested})"),
+            Cell(text=f"{mean_of(deviations).mean:.1e}" if deviations else ""),
+        ]
+        rows.append((name, row))
+    score = facts_cell(context, entry).get("alignment")
+    known = "" if score is None else f", alignment of the data set {score:.2f}"
+    return Grid(f"rotation_{entry.name}", f"Rotation: {entry.title}{known}", COLUMNS, rows)
+
+
+def changed_predictions(context: Context, entry: DataSet, name: str) -> tuple[int, int, Mean] | None:
+    """Predictions changed, of how many, and the accuracy lost; None where it was not run."""
+    found = found_key(context, "rotation", entry, METHODS[name])
+    if found is None:
+        return None
+    cells = found[1]["splits"].values()
+    before, after = values_of(found[1]), values_of(found[1], "rotation")
+    return (
+        sum(cell["changed"]["rotation"] for cell in cells),
+        sum(cell["test"] for cell in cells),
+        mean_of({k: before[k] - after[k] for k in before}),
+    )

@@ -1,0 +1,94 @@
+"""Table 2: seconds of extraction, training and inference on one split, one thread, nothing kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._changes import NONE
+from .._evaluate import evaluate
+from .._grid import Cell, Grid, found_key, is_stale
+from .._jobs import Context, Job, evaluation, evaluation_key
+from .._machine import load_average
+from .._methods import Method
+from .._published import PUBLISHED
+from .._registry import METHODS
+from .._sets import DataSet
+from .._statistics import Mean
+
+ROWS = (
+    "HFS-simple", "HFS-desc", "HFS-joint", "FPFH", "LocalCovariance", "HKS", "HFS-full", "DGCNN",
+    "PointNet", "HFS+DGCNN", "PointNet++", "Point Tr",
+)  # fmt: skip
+# Of the networks, to say what a reduced run would take at the published length.
+EPOCHS = {"Point Tr": 200}
+COLUMNS = ("extraction", "training", "inference", "total", "at the published epochs", "speed-up over DGCNN")
+
+
+def jobs(context: Context) -> list[Job]:
+    """The first split of each data set in space (of all sets that are made, of the one for tests)."""
+    return [
+        _job(context, entry, METHODS[name])
+        for entry in context.available()
+        for name in ROWS
+        if (entry.real or entry.name == "four_shapes") and context.wants(METHODS[name])
+    ]
+
+
+def _job(context: Context, entry: DataSet, method: Method) -> Job:
+    plan = method.plan(entry, context.budget)
+    key = evaluation_key("runtime", entry, method, plan)
+    like = evaluation(context, "runtime", entry, method, splits=1)
+    return Job(key, (0,), like.code, like.cost, partial(_run, entry, method, key.recipe), like.facts)
+
+
+def _run(
+    entry: DataSet, method: Method, recipe: dict[str, Any], context: Context, splits: list[int]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    data = context.load(entry, method.plan(entry, context.budget).size)
+    before = load_average()
+    for split, cell in evaluate(method, recipe, data, splits, (NONE,), None):
+        yield split, cell | {"load_average": [before, load_average()]}
+
+
+def grids(context: Context) -> list[Grid]:
+    """One table per data set."""
+    return [_grid(context, entry) for entry in context.recorded()]
+
+
+def _grid(context: Context, entry: DataSet) -> Grid:
+    rows, totals = [], {}
+    for name in ROWS:
+        found = found_key(context, "runtime", entry, METHODS[name])
+        if found is None:
+            continue
+        key, record = found
+        (cell,) = record["splits"].values()
+        seconds = cell["seconds"]
+        trained = cell.get("epochs")
+        longer = EPOCHS.get(name, 250) / trained if trained else 1.0
+        totals[name] = seconds["extract"] + seconds["train"] * longer + seconds["predict"]
+        own = [seconds["extract"], seconds["train"], seconds["predict"], sum(seconds.values())]
+        paper = PUBLISHED["runtime"].get(name, {}).get(entry.paper or entry.stands_for or "")
+        about: dict[str, Any] = {
+            "budget": key.budget,
+            "record": key.name,
+            "stale": is_stale(record, METHODS[name]),
+        }
+        cells = [Cell(_one(value), **about) for value in own[:3]]
+        cells += [Cell(_one(own[3]), paper, entry.paper is not None, **about)]
+        rows.append((name, [*cells, Cell(_one(totals[name]))]))
+    base = totals.get("DGCNN", float("nan"))
+    full = [(label, [*cells, Cell(_one(base / totals[label]))]) for label, cells in rows]
+    notes = [
+        "Seconds on one thread, and whatever else ran on the machine (the load average is in the record); "
+        "the paper's are of a GPU and 16 CPU workers. Speed-up at the published epochs."
+    ]
+    return Grid(f"runtime_{entry.name}", f"Runtime: {entry.title}", COLUMNS, full, notes if rows else [])
+
+
+def _one(value: float) -> Mean:
+    return Mean(float(value), float("nan"), int(np.isfinite(value)))

@@ -1,0 +1,196 @@
+"""Records: written whole, gone on with, shared by processes, and marked where the code is another."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from heatfield.experiments import METHODS
+from heatfield.experiments._claims import Claims, alive, started
+from heatfield.experiments._code import closure, code_digest
+from heatfield.experiments._jobs import Context, Job
+from heatfield.experiments._run import open_cells, run_jobs
+from heatfield.experiments._store import Key, Store, read_record
+from tests.helpers.process import environment
+
+FACTS = {"content": "c", "splits": "s", "protocol": {"metric": "oa"}}
+
+
+def key(method="a", **recipe):
+    return Key("accuracy", "some data", method, recipe, (None, None), "paper")
+
+
+def counted(seen, *, fails=(), name="a", splits=3, code="1", together=True):
+    def run(_, chosen):
+        for k in chosen:
+            if k in fails:
+                raise ValueError(f"split {k} cannot be done")
+            seen.append(k)
+            yield k, {"scores": {"none": {"oa": 50.0 + k}}}
+
+    return Job(key(name), tuple(range(splits)), code, 1.0, run, lambda _: FACTS, together)
+
+
+def test_cells_are_written_as_they_are_finished_and_not_computed_again(tmp_path, capsys):
+    context, seen = Context(Store(tmp_path)), []
+    counts = run_jobs(context, [counted(seen, fails={2})])
+    assert counts == {"computed": 2, "before": 0, "elsewhere": 0, "failed": 1}
+    assert "split 2 cannot be done" in capsys.readouterr().err
+    assert sorted(context.store.cells(key())) == [0, 1]
+    counts = run_jobs(context, [counted(seen)])
+    assert counts == {"computed": 1, "before": 2, "elsewhere": 0, "failed": 0}
+    assert seen == [0, 1, 2]
+    assert not list((tmp_path / "cache" / "claims").iterdir())
+
+
+def test_a_record_says_where_and_by_which_code(tmp_path):
+    context = Context(Store(tmp_path))
+    run_jobs(context, [counted([])], quiet=True)
+    record = context.store.read(key())
+    cell = record["splits"]["1"]
+    assert cell["code"] == "1"
+    assert "numpy" in record["machines"][cell["machine"]]["versions"]
+    assert record["recipe"] == {}
+    assert (tmp_path / "some-data").is_dir()
+
+
+def test_other_recipes_have_other_files():
+    assert key(epochs=1).name != key(epochs=2).name
+    assert key(epochs=1).name == key(epochs=1).name
+
+
+def test_other_data_under_the_same_name_start_again(tmp_path):
+    store = Store(tmp_path)
+    store.add(key(), 0, {}, FACTS, "1")
+    store.add(key(), 1, {}, FACTS | {"content": "other"}, "1")
+    assert sorted(store.cells(key())) == [1]
+
+
+def test_stale_cells_are_computed_again_only_if_asked(tmp_path):
+    context, seen = Context(Store(tmp_path)), []
+    run_jobs(context, [counted(seen)], quiet=True)
+    newer = counted(seen, code="2")
+    assert open_cells(context, newer) == []
+    assert open_cells(context, newer, again=True) == [0, 1, 2]
+    run_jobs(context, [newer], again=True, quiet=True)
+    assert seen == [0, 1, 2] * 2
+    assert {c["code"] for c in context.store.cells(key()).values()} == {"2"}
+
+
+def test_claims_of_a_living_process_are_kept_and_those_of_a_dead_one_taken_over(tmp_path):
+    store = Store(tmp_path)
+    claims = Claims(store)
+    assert claims.take(key(), [0, 1]) == [0, 1]
+    other = Claims(store)  # as another process would see it: it holds nothing
+    assert other.take(key(), [0, 1, 2]) == [2]
+    claims.release(key(), 0)
+    assert other.take(key(), [0, 1]) == [0]
+    place = next(p for p in claims.held)
+    holder = json.loads(place.read_text())
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    place.write_text(json.dumps(holder | {"pid": dead.pid}))
+    assert not alive(place)
+    assert other.take(key(), [1]) == [1]
+
+
+def test_a_process_number_that_was_given_again_is_no_claim(tmp_path):
+    if started(os.getpid()) is None:
+        pytest.skip("this system does not tell when a process was started")
+    claims = Claims(Store(tmp_path))
+    claims.take(key(), [0])
+    (place,) = claims.held
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"started": "1"}))
+    assert not alive(place)
+
+
+_TWO = """
+import sys, time
+from heatfield.experiments._jobs import Context, Job
+from heatfield.experiments._run import run_jobs
+from heatfield.experiments._store import Key, Store
+
+def job(number):
+    def run(_, chosen):
+        for k in chosen:
+            time.sleep(0.05)
+            print(f"{number}/{k}", flush=True)
+            yield k, {"value": k}
+    key = Key("test", "set", f"m{number}", {}, (None, None), "paper")
+    return Job(key, (0, 1, 2), "1", 1.0, run, lambda _: {}, False)
+
+run_jobs(Context(Store(sys.argv[1])), [job(n) for n in range(6)], quiet=True)
+"""
+
+
+def test_two_processes_share_the_work_and_do_no_cell_twice(tmp_path):
+    script = [sys.executable, "-c", _TWO, str(tmp_path)]
+    both = [subprocess.Popen(script, stdout=subprocess.PIPE, text=True, env=environment()) for _ in range(2)]
+    done = [p.communicate(timeout=60)[0].split() for p in both]
+    assert sorted(done[0] + done[1]) == sorted(f"{n}/{k}" for n in range(6) for k in range(3))
+    records = list(Store(tmp_path).records())
+    assert len(records) == 6
+    assert all(sorted(record["splits"]) == ["0", "1", "2"] for _, record in records)
+
+
+def test_what_is_no_record_is_named(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text("{")
+    with pytest.raises(ValueError, match=r"x\.json is no record"):
+        read_record(path)
+
+
+def test_the_digest_follows_imports_and_ignores_comments(tmp_path, monkeypatch):
+    import heatfield.experiments._code as code
+
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "__init__.py").write_text("")
+    one, two, three = (tmp_path / "a" / f"{n}.py" for n in ("one", "two", "three"))
+    one.write_text('"""Doc."""\nfrom .two import f\n')
+    two.write_text("def f():\n    return 1\n")
+    three.write_text("x = 1\n")
+    monkeypatch.setattr(code, "ROOT", tmp_path)
+
+    def digest():
+        for cached in (code._tree, code._shape, code._imports):
+            cached.cache_clear()
+        return code.code_digest(["a.one"])
+
+    before = digest()
+    three.write_text("x = 2\n")
+    two.write_text('def f():\n    """New."""\n    return 1  # a remark\n')
+    assert digest() == before
+    two.write_text("def f():\n    return 2\n")
+    assert digest() != before
+    for cached in (code._tree, code._shape, code._imports):
+        cached.cache_clear()
+
+
+def test_the_code_of_a_descriptor_reaches_the_sums_and_not_the_viewer():
+    found = closure(["_features.descriptor"])
+    assert "_sums.dense" in found
+    assert not any(name.startswith(("view", "cli", "nn")) for name in found)
+    assert not {"_base.progress", "_base.summary"} & found  # what is shown is no part of the result
+    assert "nn._mlps" in closure(METHODS["HFS-desc"].modules())
+    assert code_digest(["_features.descriptor"]) != code_digest(["baselines._hks"])
+
+
+def test_stale_cells_that_are_the_same_are_noted_after_one_was_computed_again(tmp_path, capsys):
+    from heatfield.experiments._recheck import recheck
+
+    context, seen = Context(Store(tmp_path)), []
+    run_jobs(context, [counted(seen)], quiet=True)
+    assert recheck(context, [counted(seen, code="2")]) == {"same": 1, "differ": 0}
+    assert seen == [0, 1, 2, 0]
+    assert {c["code"] for c in context.store.cells(key()).values()} == {"2"}
+    assert recheck(context, [counted(seen, code="2")]) == {"same": 0, "differ": 0}
+
+    def other(_, chosen):
+        yield from ((k, {"scores": {"none": {"oa": 0.0}}}) for k in chosen)
+
+    changed = Job(key(), (0, 1, 2), "3", 1.0, other, lambda _: FACTS, True)
+    assert recheck(context, [changed]) == {"same": 0, "differ": 1}
+    assert {c["code"] for c in context.store.cells(key()).values()} == {"2"}
+    assert "split 0: DIFFERENT" in capsys.readouterr().out
