@@ -226,15 +226,37 @@ def test_remainder_loops_are_not_vectorised_again(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_function_made_inside_another_needs_its_own_name():
-    """Two that share a name can be mistaken for each other when code of two processes is loaded."""
+def test_functions_made_by_functions_are_refused():
+    """Two of one name can be mistaken for each other when code of two processes is loaded."""
 
     def inner(x):
         return x + 1
 
     inner.__module__ = "heatfield._cloud.somewhere"
-    with pytest.raises(TypeError, match="compile it under its own name"):
+    with pytest.raises(TypeError, match="is made by a function: it cannot be kept"):
         _jit.compiled()(inner)
-    made = _jit.compiled(name="one_more")(inner)
-    assert made.py_func.__qualname__ == "one_more"
-    assert made(1) == 2
+
+
+TRANSFORM = """
+import numpy as np, heatfield as hf
+points = np.random.default_rng(0).normal(size=(3000, 3))
+s = hf.signatures(points, [0.5, 1.0], method="fast", tol=1e-4)
+print(sum(scale.transforms for scale in s.plan.scales))
+"""
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    """The code of transforms too, whose steps are written as intrinsics, is found again."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(SOURCE.parent)}
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", TRANSFORM], env=environment, capture_output=True, text=True, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        assert int(done.stdout) > 0
+        return sorted(path.name for path in tmp_path.rglob("*.nbc"))
+
+    first = run()
+    assert any("spread" in name for name in first)
+    assert run() == first

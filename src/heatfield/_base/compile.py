@@ -125,25 +125,21 @@ def _set_compiler_options() -> None:
             llvmlite.binding.set_option("heatfield", "-enable-epilogue-vectorization=false")
 
 
-def compiled(
-    fastmath: set[str] | None = None, name: str | None = None, inline: bool = False
-) -> Callable[[F], F]:
+def compiled(fastmath: set[str] | None = None, inline: bool = False) -> Callable[[F], F]:
     """Compile for this machine's own instructions, without the GIL, cached on disk.
 
     ``inline`` is for short functions in inner loops: the compiler's own choice depends on everything else
     that is linked into the caller.
 
-    A function made inside another one needs a ``name`` of its own. Numba tells functions of one name apart by
-    a number that holds in one process only: code of two such functions that two processes kept can carry
-    the same symbol, and whoever loads both runs the first for the second.
+    Not for functions that are made by a function. Numba tells those of one name apart by a number that holds
+    in one process only: code of two of them that two processes kept can carry the same symbol, and
+    whoever loads both runs the first for the second. And where they hold intrinsics, nothing kept is found.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath or False}
     options["forceinline"] = inline
 
     def decorate(function: F) -> F:
-        if name is not None:
-            function.__name__ = function.__qualname__ = name
-        elif "<locals>" in function.__qualname__ and function.__module__.startswith("heatfield."):
+        if "<locals>" in function.__qualname__ and function.__module__.startswith("heatfield."):
             raise TypeError(
                 f"{function.__qualname__} is made inside a function: compile it under its own name"
             )

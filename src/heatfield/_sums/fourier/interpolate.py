@@ -5,7 +5,6 @@ One real grid gives all ten numbers of a point, where separate transforms would 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,43 +12,33 @@ import numpy as np
 from ..._base.check import Array
 from ..._base.compile import compiled
 from .kernel import kernel_polynomials, kernel_start
-from .simd import make_contract, make_kernel_values
+from .simd import LIKE, contract, kernel_values
 
 
-def _make_interpolate(lanes: int) -> Callable[..., None]:
-    """`interpolate` for kernels of up to so many grid points."""
-    fill = make_kernel_values(lanes)
-    contract = make_contract(lanes)
-
-    @compiled(name=f"interpolate_{lanes}")
-    def interpolate(
-        grid: Any, table: Any, width: int, places: Any, center: Any, steps: Any, out: Any
-    ) -> None:
-        n = places.shape[0]
-        flat = grid.reshape(-1)
-        kernels = np.zeros((3, 3, lanes))
-        kernels[:, 0, 0] = 1.0  # an axis that is not there: one grid point, weight 1
-        begin = np.zeros(3, np.int64)
-        covered = np.ones(3, np.int64)
-        covered[3 - n :] = width
-        size = (grid.shape[0], grid.shape[1], grid.shape[2] - lanes)
-        planes, rows = np.zeros(covered[0], np.int64), np.zeros(covered[1], np.int64)
-        for i in range(places.shape[1]):
-            for k in range(n):
-                axis = 3 - n + k
-                start, z = kernel_start((places[k, i] - center[k]) * steps[k], width)
-                begin[axis] = start % size[axis]
-                fill(table.shape[1], table, 2.0 * z - 1.0, kernels[axis])
-            for j in range(planes.shape[0]):
-                planes[j] = (begin[0] + j) % size[0] * grid.shape[1] * grid.shape[2]
-            for j in range(rows.shape[0]):
-                rows[j] = (begin[1] + j) % size[1] * grid.shape[2]
-            contract(flat, begin[2], planes, rows, kernels, out[i])
-
-    return interpolate
-
-
-_INTERPOLATE = {lanes: _make_interpolate(lanes) for lanes in (8, 12)}
+@compiled()
+def _interpolate(
+    grid: Any, table: Any, width: int, places: Any, center: Any, steps: Any, out: Any, like: Any
+) -> None:
+    n = places.shape[0]
+    flat = grid.reshape(-1)
+    kernels = np.zeros((3, 3, len(like)))
+    kernels[:, 0, 0] = 1.0  # an axis that is not there: one grid point, weight 1
+    begin = np.zeros(3, np.int64)
+    covered = np.ones(3, np.int64)
+    covered[3 - n :] = width
+    size = (grid.shape[0], grid.shape[1], grid.shape[2] - len(like))
+    planes, rows = np.zeros(covered[0], np.int64), np.zeros(covered[1], np.int64)
+    for i in range(places.shape[1]):
+        for k in range(n):
+            axis = 3 - n + k
+            start, z = kernel_start((places[k, i] - center[k]) * steps[k], width)
+            begin[axis] = start % size[axis]
+            kernel_values(table.shape[1], table, 2.0 * z - 1.0, kernels[axis], like)
+        for j in range(planes.shape[0]):
+            planes[j] = (begin[0] + j) % size[0] * grid.shape[1] * grid.shape[2]
+        for j in range(rows.shape[0]):
+            rows[j] = (begin[1] + j) % size[1] * grid.shape[2]
+        contract(flat, begin[2], planes, rows, kernels, out[i], like)
 
 
 def interpolate(grid: Array, width: int, places: Array, center: Array, steps: Array, out: Array) -> None:
@@ -60,4 +49,4 @@ def interpolate(grid: Array, width: int, places: Array, center: Array, steps: Ar
     per grid step; the order is W; z, y, x; zz, zy, zx, yy, yx, xx, where x is the last axis.
     """
     table = kernel_polynomials(width)
-    _INTERPOLATE[table.shape[2]](grid, table, width, places, center, steps, out)
+    _interpolate(grid, table, width, places, center, steps, out, LIKE[table.shape[2]])

@@ -7,7 +7,6 @@ the same bits for any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
@@ -17,7 +16,7 @@ from ..._base.check import Array
 from ..._base.compile import compiled
 from ..._base.threads import pieces, run_pieces
 from .kernel import kernel_polynomials, kernel_start, lanes_for
-from .simd import make_kernel_values, make_spread
+from .simd import LIKE, kernel_values, spread_one
 
 # Points spread at a time.
 _PIECE = 4_096
@@ -25,36 +24,28 @@ _PIECE = 4_096
 _SPARSE, _LEAST = 200, 16
 
 
-def _make_spread_run(lanes: int) -> Callable[..., None]:
-    fill = make_kernel_values(lanes)
-    add = make_spread(lanes)
-
-    @compiled(name=f"spread_run_{lanes}")
-    def spread_run(points: Any, weights: Any, table: Any, width: int, low: Any, grid: Any) -> None:
-        """Add kernels around points (n, p), in grid steps, to a grid whose first point is ``low``."""
-        n, p = points.shape
-        flat = grid.reshape(-1)
-        kernels = np.zeros((3, 3, lanes))
-        kernels[:, 0, 0] = 1.0  # an axis that is not there: one grid point, weight 1
-        begin = np.zeros(3, np.int64)
-        planes = np.zeros(width if n == 3 else 1, np.int64)
-        rows = np.zeros(width if n >= 2 else 1, np.int64)
-        for j in range(rows.shape[0]):
-            rows[j] = j * grid.shape[2]
-        for j in range(planes.shape[0]):
-            planes[j] = j * grid.shape[1] * grid.shape[2]
-        for i in range(p):
-            for k in range(n):
-                start, z = kernel_start(points[k, i], width)
-                begin[3 - n + k] = start - low[k]
-                fill(table.shape[1], table, 2.0 * z - 1.0, kernels[3 - n + k])
-            first = (begin[0] * grid.shape[1] + begin[1]) * grid.shape[2] + begin[2]
-            add(flat, first, planes, rows, kernels, weights[i] if weights.shape[0] > 0 else 1.0)
-
-    return spread_run
-
-
-_SPREAD_RUN = {lanes: _make_spread_run(lanes) for lanes in (8, 12)}
+@compiled()
+def _spread_run(points: Any, weights: Any, table: Any, width: int, low: Any, grid: Any, like: Any) -> None:
+    """Add kernels around points (n, p), in grid steps, to a grid whose first point is ``low``."""
+    n, p = points.shape
+    flat = grid.reshape(-1)
+    kernels = np.zeros((3, 3, len(like)))
+    kernels[:, 0, 0] = 1.0  # an axis that is not there: one grid point, weight 1
+    begin = np.zeros(3, np.int64)
+    planes = np.zeros(width if n == 3 else 1, np.int64)
+    rows = np.zeros(width if n >= 2 else 1, np.int64)
+    for j in range(rows.shape[0]):
+        rows[j] = j * grid.shape[2]
+    for j in range(planes.shape[0]):
+        planes[j] = j * grid.shape[1] * grid.shape[2]
+    for i in range(p):
+        for k in range(n):
+            start, z = kernel_start(points[k, i], width)
+            begin[3 - n + k] = start - low[k]
+            kernel_values(table.shape[1], table, 2.0 * z - 1.0, kernels[3 - n + k], like)
+        first = (begin[0] * grid.shape[1] + begin[1]) * grid.shape[2] + begin[2]
+        weight = weights[i] if weights.shape[0] > 0 else 1.0
+        spread_one(flat, first, planes, rows, kernels, weight, like)
 
 
 @compiled()
@@ -111,7 +102,7 @@ def spread(
         used = int(shape[2])
         part = np.zeros((shape[0], shape[1], used + lanes - width))
         own = np.empty(0) if weights is None else weights[first:last]
-        _SPREAD_RUN[lanes](at, own, table, width, low, part)
+        _spread_run(at, own, table, width, low, part, LIKE[lanes])
         return [(part, corner, used)]
 
     def work(first: int, last: int) -> None:
