@@ -10,7 +10,7 @@ from typing import Any
 def lazy_names(
     namespace: dict[str, Any], home: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of the package with these globals; ``home`` has the module of a name."""
+    """``__getattr__`` and ``__dir__`` of a package with these globals; ``home``: the module of each name."""
     package = namespace["__name__"]
 
     def get(name: str) -> Any:
