@@ -180,8 +180,8 @@ def _labels(root: Path, files: list[str], table: Path | None) -> dict[str, str]:
 def _sketches(files: list[str], reading: dict[str, Any], quiet: bool) -> list[Array]:
     """A few points of each file for its thumbnail."""
     from .._base.progress import progress_bar
+    from .._search.sketch import sketch
     from ..io import read_cloud
-    from ..report._collection import sketch
 
     bar = progress_bar(files, unit="thumbnails", quiet=quiet, keep=True)
     return [sketch(read_cloud(file, **{**reading, "budget": 160}).points) for file in bar]

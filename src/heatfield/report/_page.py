@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import __version__
 from .._base.html import assemble, safe_json
+from .._search.sketch import in_bytes
 from ._collection import Collection
 from ._map import Map, make_map
 from ._pictures import confusion, spectra
@@ -68,9 +69,7 @@ def report_page(
 
 def _packed(sketch: np.ndarray) -> str:
     """Points of a thumbnail, one byte per coordinate."""
-    return base64.b64encode(
-        np.rint(127.5 + 127.5 * np.clip(sketch, -1, 1)).astype(np.uint8).tobytes()
-    ).decode()
+    return base64.b64encode(in_bytes(sketch).tobytes()).decode()
 
 
 def _facts(collection: Collection) -> list[tuple[str, str]]:
