@@ -66,11 +66,14 @@ class RetrievalScores(Summarised):
 
 
 def leave_one_out(
-    places: Rows | Array, labels: NDArray, queries: NDArray[np.int64] | None = None
+    places: Rows | Array,
+    labels: NDArray,
+    queries: NDArray[np.int64] | None = None,
+    metric: str = "euclidean",
 ) -> RetrievalScores:
-    """Every row (or some of them) against all others."""
+    """Every row (or some of them) against all others, by a metric of `scipy.spatial.distance.cdist`."""
     chosen = np.arange(len(places)) if queries is None else queries
-    ranked = _Ranking()
+    ranked = _Ranking(metric)
     ranked.add(places[chosen], labels[chosen], places, labels, own=chosen)
     return ranked.scores()
 
@@ -104,7 +107,8 @@ def _quiet_folds(folds: int, seed: int, labels: NDArray) -> Any:
 class _Ranking:
     """Scores of queries, gathered."""
 
-    def __init__(self) -> None:
+    def __init__(self, metric: str = "euclidean") -> None:
+        self._metric = metric
         self._rows: list[tuple[float, ...]] = []
         self._labels: list[Any] = []
         self._skipped = 0
@@ -122,7 +126,7 @@ class _Ranking:
         right = np.asarray(gallery, dtype=np.float64)
         for first in progress_bar(range(0, len(queries), step), unit="blocks"):
             some = np.asarray(queries[first : first + step], dtype=np.float64)
-            table = cdist(some, right)
+            table = cdist(some, right, self._metric)
             for i in range(len(some)):
                 order = np.argsort(table[i], kind="stable")
                 if own is not None:

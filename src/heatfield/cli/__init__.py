@@ -18,6 +18,7 @@ VERBS = {
     "info": ("._info", "say what is in a file, and what describing it would cost"),
     "view": ("._view", "make a page to look at one cloud: turn it, colour it, step through the scales"),
     "report": ("._report", "make a page about a folder: map, spectra, classes, neighbours, outliers"),
+    "search": ("._search", "index clouds, and find those most like a file"),
     "demo": ("._demo", "describe and classify built-in data, and draw two pictures"),
 }
 
