@@ -27,7 +27,7 @@ _HOME = {
     "read_points": "io",
     "write_points": "io",
 }
-_MODULES = ("baselines", "datasets", "io", "nn", "plot", "sampling", "view")
+_MODULES = ("baselines", "datasets", "io", "nn", "patterns", "plot", "sampling", "view")
 
 # Without torch `nn` is not listed, so that `help`, `inspect.getmembers` and `import *` work; asking for it by
 # name still says what to install.
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from . import io as io
     from . import nn as nn
+    from . import patterns as patterns
     from . import plot as plot
     from . import sampling as sampling
     from . import view as view

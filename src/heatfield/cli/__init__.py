@@ -19,6 +19,7 @@ VERBS = {
     "view": ("._view", "make a page to look at one cloud: turn it, colour it, step through the scales"),
     "report": ("._report", "make a page about a folder: map, spectra, classes, neighbours, outliers"),
     "search": ("._search", "index clouds, and find those most like a file"),
+    "pattern": ("._pattern", "test a point pattern: clustered, regular or random, and at which distances"),
     "demo": ("._demo", "describe and classify built-in data, and draw two pictures"),
 }
 
