@@ -1,6 +1,7 @@
 """Size and power of the pattern test beside Ripley's K and the nearest-neighbour function G.
 
     python -m benchmarks.patterns [--repeats 200] [--simulations 99] [--sizes 50,100,200]
+    python -m benchmarks.patterns --table      # the finished rows as Markdown
 
 The four processes of the paper (`make_processes`) in the unit square, at several mean numbers of points:
 parents, the Strauss intensity and the number of cells grow with the number, the Strauss radius and the cells
@@ -104,13 +105,34 @@ def run(out: Path, sizes: list[int], repeats: int, simulations: int, say: Callab
             say(f"{process} {size}: {row} (size: {band[0]:.3f} to {band[1]:.3f})")
 
 
+def table(found: dict) -> str:
+    """The finished rows for docs/patterns.md."""
+    rows = found["rejected"]
+    names = list(next(iter(rows.values()))["share"])
+    lines = [
+        "| process | mean points | patterns | " + " | ".join(names) + " |",
+        "|---|---|---|" + "---|" * len(names),
+    ]
+    for key, row in rows.items():
+        process, _, repeats, _ = key.split("/")
+        shares = " | ".join(f"{row['share'][name]:.2f}" for name in names)
+        lines.append(f"| {process} | {row['points']:.0f} | {repeats} | {shares} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repeats", type=int, default=200, help="patterns per process and size")
     parser.add_argument("--simulations", type=int, default=99, help="per pattern")
     parser.add_argument("--sizes", default="50,100,200", help="mean numbers of points")
     parser.add_argument("--out", type=Path, default=RESULTS / "patterns.json")
+    parser.add_argument(
+        "--table", action="store_true", help="print the finished rows as Markdown, run nothing"
+    )
     options = parser.parse_args()
+    if options.table:
+        print(table(read(options.out, {})))
+        return
     sizes = [int(size) for size in options.sizes.split(",")]
     run(options.out, sizes, options.repeats, options.simulations, lambda words: print(words, flush=True))
 

@@ -2,6 +2,7 @@
 
     python -m benchmarks.search --data DATA                       # four sets, one row per (set, method)
     python -m benchmarks.search --rows 1000000 [--queries 1000]   # build, query, recall at 10
+    python -m benchmarks.search --table                           # the scores as Markdown
 
 DATA holds one folder per set. All clouds are drawn down to 1,024 points, tracings by arc length. Every
 descriptor gets the same treatment: gaps filled with the median, columns standardised, then the Euclidean
@@ -194,6 +195,22 @@ def many(count: int, queries: int, out: Path) -> None:
     print(row)
 
 
+def table(found: dict) -> str:
+    """The retrieval scores for docs/search.md."""
+    keys = ("nearest", "first_tier", "second_tier", "mean_average_precision", "precision_at_10")
+    head = "1-NN | first tier | second tier | mAP | P@10 "
+    lines = [f"| set | descriptor | {head}| {head.replace('1-NN', '1-NN, discr.')}|", "|" + "---|" * 12]
+    for name in ("shapes10", "cath15", "neurons4", "spines3"):
+        for method in ("HFS joint", "HFS desc", "D2", "FPFH", "HKS"):
+            row = found["retrieval"].get(f"{name}/{method}")
+            if row is not None:
+                cells = [
+                    f"{row[space][key]:.3f}" for space in ("standardised", "discriminants") for key in keys
+                ]
+                lines.append(f"| {name} ({row['clouds']}) | {method} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, help="folder that holds one folder per set")
@@ -202,7 +219,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="rows of the approximate index")
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=RESULTS / "search.json")
+    parser.add_argument("--table", action="store_true", help="print the scores as Markdown, run nothing")
     options = parser.parse_args()
+    if options.table:
+        print(table(read(options.out, {})))
+        return
     if options.data is None and options.rows is None:
         raise SystemExit("give --data FOLDER, --rows N, or both")
     if options.data is not None:
