@@ -15,6 +15,7 @@ ALLOWED = {
     "sklearn": set(ORDER[ORDER.index("_features") :]),
     "dask": {"cluster"},
     "distributed": {"cluster"},
+    "faiss": {"_search"},
 }
 # (file, what it imports): why it may.
 EXCEPTIONS: dict[tuple[str, str], str] = {

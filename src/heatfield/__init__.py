@@ -19,6 +19,7 @@ _HOME = {
     "HeatField": "_field.field",
     "HFSDescriptor": "_features.descriptor",
     "HFSClassifier": "_classifier.classifier",
+    "HFSIndex": "_search.index",
     "HeatFieldWarning": "_base.check",
     "Cloud": "io",
     "ReadError": "io",
@@ -26,7 +27,18 @@ _HOME = {
     "read_points": "io",
     "write_points": "io",
 }
-_MODULES = ("baselines", "cluster", "datasets", "experiments", "io", "nn", "plot", "sampling", "view")
+_MODULES = (
+    "baselines",
+    "cluster",
+    "datasets",
+    "experiments",
+    "io",
+    "nn",
+    "patterns",
+    "plot",
+    "sampling",
+    "view",
+)
 
 # Without torch `nn` is not listed, so that `help`, `inspect.getmembers` and `import *` work; asking for it by
 # name still says what to install.
@@ -39,6 +51,7 @@ if TYPE_CHECKING:
     from . import experiments as experiments
     from . import io as io
     from . import nn as nn
+    from . import patterns as patterns
     from . import plot as plot
     from . import sampling as sampling
     from . import view as view
@@ -46,6 +59,7 @@ if TYPE_CHECKING:
     from ._classifier.classifier import HFSClassifier as HFSClassifier
     from ._features.descriptor import HFSDescriptor as HFSDescriptor
     from ._field.field import HeatField as HeatField
+    from ._search.index import HFSIndex as HFSIndex
     from ._signatures.scales import adaptive_scales as adaptive_scales
     from ._signatures.scales import scale_schedule as scale_schedule
     from ._signatures.signatures import Signatures as Signatures

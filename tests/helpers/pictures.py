@@ -39,6 +39,16 @@ def curves(change):
     return table[::-1] if change else table
 
 
+def pattern(change):
+    """A test of a clustered pattern; with the change, of a random one."""
+    rng = np.random.default_rng(0)
+    parents = rng.uniform(0.1, 0.9, size=(12, 2))
+    points = (parents[:, None] + 0.03 * rng.normal(size=(12, 8, 2))).reshape(-1, 2)
+    if change:
+        points = rng.uniform(size=(96, 2))
+    return hf.patterns.envelope_test(points, hf.patterns.Box([0, 0], [1, 1]), simulations=99)
+
+
 # Each takes change=False or True. A change is what a mistake would look like: swapped classes, rows for
 # columns, scales the wrong way round, a missing part of the cloud.
 PICTURES = {
@@ -68,6 +78,7 @@ PICTURES = {
         {"desc": [[0.7, 0.72], [0.8, 0.84], [0.9, 0.9]][:: -1 if c else 1], "simple": [0.6, 0.7, 0.72]},
         chance=0.2,
     ),
+    "pattern_envelope": lambda c: hf.plot.pattern_envelope(pattern(c)),
     "pipeline": lambda c: hf.plot.pipeline(cloud(3, c), title="a mixed shape"),
 }
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from heatfield._search.sketch import sketch
 from heatfield.report import Collection, report_page
-from heatfield.report._collection import sketch
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1">$\\frac{'
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from heatfield._search.sketch import sketch
 from heatfield.report import Collection, report_page
-from heatfield.report._collection import sketch
 from heatfield.report._map import make_map
 from heatfield.report._separation import separate
 

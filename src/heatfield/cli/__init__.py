@@ -20,6 +20,8 @@ VERBS = {
     "view": ("._view", "make a page to look at one cloud: turn it, colour it, step through the scales"),
     "report": ("._report", "make a page about a folder: map, spectra, classes, neighbours, outliers"),
     "bench": ("._bench", "compute the tables of the paper, and show them beside the published figures"),
+    "search": ("._search", "index clouds, and find those most like a file"),
+    "pattern": ("._pattern", "test a point pattern: clustered, regular or random, and at which distances"),
     "demo": ("._demo", "describe and classify built-in data, and draw two pictures"),
 }
 

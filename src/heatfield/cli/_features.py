@@ -7,18 +7,23 @@ import io
 import json
 import zipfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.check import check_count
 from .._base.files import write_atomically
 from .._base.optional import need
+from .._features.descriptor import HFSDescriptor
+from .._features.layout import SCHEMA
 from ._ours import ERRORS, is_errors, remove_ours
 from ._reading import printable
 
 TABLES = (".parquet", ".csv", ".npz")
+_LEADING = ("file", "label", "points_in_file", "points")  # columns that are no features
 
 
 def write_features(
@@ -79,6 +84,77 @@ def is_features(path: Path) -> bool:
         return False
     with open(path, "rb") as file:
         return file.read(32).startswith(b"file,points_in_file,points")
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """A table of features that was read."""
+
+    files: list[str]
+    features: NDArray[np.float64]
+    descriptor: HFSDescriptor
+    dims: int
+    reading: dict[str, Any]
+    labels: dict[str, str] | None
+
+
+def read_features(path: Path) -> FeatureTable:
+    """A table that `write_features` wrote; a ValueError where it is not one, or not of this version."""
+    try:
+        files, names, features, text, labels = _read(path)
+        metadata = json.loads(text)
+        settings, dims = dict(metadata["descriptor"]), check_count(metadata["n_dims"], "n_dims", 1)
+        schema, reading = metadata["schema"], metadata["reading"]
+        descriptor = HFSDescriptor(**settings, n_dims=dims)
+        expected = descriptor.get_feature_names_out().tolist()
+    except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{str(path)!r} is not a table of features: {error}") from None
+    if schema != SCHEMA:
+        raise ValueError(
+            f"{str(path)!r} holds features of schema {schema!r}, this library computes schema {SCHEMA}; "
+            "describe the files again"
+        )
+    if names != expected:
+        raise ValueError(f"{str(path)!r} does not hold the columns that its description promises")
+    if len(files) == 0:
+        raise ValueError(f"{str(path)!r} holds no row")
+    return FeatureTable(files, features, HFSDescriptor(**settings), dims, reading, labels)
+
+
+def _read(path: Path) -> tuple[list[str], list[str], NDArray[np.float64], str, dict[str, str] | None]:
+    """Files, names of columns, features, metadata and, where there is such a column, labels."""
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as data:
+            files, names = data["files"].tolist(), data["names"].tolist()
+            labels = dict(zip(files, data["label"].tolist(), strict=True)) if "label" in data.files else None
+            return files, names, data["features"], str(data["metadata"]), labels
+    if path.suffix == ".parquet":
+        table = need("pyarrow.parquet", "Parquet tables").read_table(path)
+        text = (table.schema.metadata or {})[b"heatfield"].decode()
+        names = [name for name in table.column_names if name not in _LEADING]
+        features = np.stack([table.column(name).to_numpy() for name in names], axis=1)
+        present = [name for name in ("file", "label") if name in table.column_names]
+        columns = {name: table.column(name).to_pylist() for name in present}
+    else:
+        with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
+            head, *rows = csv.reader(file)
+        text = path.with_suffix(".meta.json").read_text()
+        names = [name for name in head if name not in _LEADING]
+        chosen = [head.index(name) for name in names]
+        features = np.array([[float(row[c] or "nan") for c in chosen] for row in rows]).reshape(len(rows), -1)
+        columns = {
+            name: [_unsafe(row[head.index(name)]) for row in rows]
+            for name in ("file", "label")
+            if name in head
+        }
+    files = columns["file"]
+    labels = dict(zip(files, columns["label"], strict=True)) if "label" in columns else None
+    return files, names, features, text, labels
+
+
+def _unsafe(cell: str) -> str:
+    """A cell as it was before `safe_cell`."""
+    return cell[1:] if cell[:1] == "'" and safe_cell(cell[1:]) == cell else cell
 
 
 def _parquet(

@@ -8,6 +8,11 @@ from pathlib import Path
 from ._ours import KEPT, PRICES
 
 
+def parts_of(out: Path) -> Path:
+    """Finished work is kept here until the result is written, so that a stopped command goes on."""
+    return out.with_name(out.name + ".parts")
+
+
 def clear_parts(parts: Path) -> None:
     """Remove the files whose names are ours, and the folder if nothing else is in it.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import inspect
 import io
 import os
 import sys
@@ -34,11 +33,10 @@ def run(options: argparse.Namespace) -> int:
     from .._base.progress import progress_bar
     from .._classifier.classifier import HFSClassifier
     from .._classifier.heads import uncalibrated
-    from ..io import read_cloud
     from ._collect import collect
     from ._features import safe_cell, write_errors
     from ._ours import is_errors, may_replace
-    from ._reading import read_clouds
+    from ._reading import read_clouds, saved_reading
 
     out: Path = options.out
     if out.suffix != ".csv":
@@ -53,10 +51,7 @@ def run(options: argparse.Namespace) -> int:
         )
     may_replace(out.with_suffix(".errors.csv"), is_errors, "a list of failed files")
     model = HFSClassifier.load(options.model, device=options.device).set_params(n_jobs=options.jobs)
-    reading = model.notes_.get("reading", {})  # points are read as they were for the training
-    known_options = {*inspect.signature(read_cloud).parameters} - {"path"}
-    if not isinstance(reading, dict) or not known_options.issuperset(reading):
-        raise ValueError(f"{str(options.model)!r} says how to read files, but not as options: {reading!r}")
+    reading = saved_reading(model.notes_, options.model)  # points are read as they were for the training
     files, skipped = collect(options.paths)
     own = {os.path.realpath(f) for f in (out, out.with_suffix(".errors.csv"))}
     files = [file for file in files if os.path.realpath(file) not in own]  # the tables of an earlier time

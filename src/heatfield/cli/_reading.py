@@ -63,6 +63,19 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def saved_reading(notes: dict[str, Any], place: Any) -> dict[str, Any]:
+    """How files are read, as a model or an index notes it: options of `read_cloud`, or a ValueError."""
+    import inspect
+
+    from ..io import read_cloud
+
+    reading = notes.get("reading", {})
+    known = {*inspect.signature(read_cloud).parameters} - {"path"}
+    if not isinstance(reading, dict) or not known.issuperset(reading):
+        raise ValueError(f"{str(place)!r} says how to read files, but not as options: {reading!r}")
+    return reading
+
+
 def file_problem(error: Exception) -> tuple[str, str]:
     """Where in a file and what, from whatever reading it has thrown, in the words of the command line."""
     from ..io import ReadError

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ._reading import add_reading, most_common, other_dimension, reading_options
+from ._reading import add_reading, reading_options
 
 if TYPE_CHECKING:
-    from .._base.check import Array
     from ..report import Collection
 
 
@@ -52,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from ..report import report_page
     from ._lock import alone
     from ._pages import check_page
-    from ._parts import clear_parts
+    from ._parts import clear_parts, parts_of
     from ._scores import time_left
 
     out = check_page(options.out, options.folder)
@@ -64,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     # Files only, also where there is no screen; where there is no matplotlib, this says how to install it.
     pyplot().switch_backend("Agg")
     started = time.perf_counter()
-    with alone(_parts(out), out):
+    with alone(parts_of(out), out):
         collection = _describe(options, out)
         if not options.quiet:
             print(
@@ -89,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
                 tick=tick,
             )
         write_atomically(out, page.encode())
-        clear_parts(_parts(out))
+        clear_parts(parts_of(out))
     if not options.quiet:
         seconds = time.perf_counter() - started
         print(f"{out}: {len(page) / 1e6:.1f} MB after {seconds:.1f} s; open it in a browser")
@@ -101,95 +99,35 @@ def run(options: argparse.Namespace) -> int:
     return 1 if collection.broken else 0
 
 
-def _parts(out: Path) -> Path:
-    """Finished work is kept here until the page is written, so that a stopped command goes on."""
-    return out.with_name(out.name + ".parts")
-
-
 def _describe(options: argparse.Namespace, out: Path) -> Collection:
     """Read and describe every file; the most common number of coordinates is that of the report."""
-    import numpy as np
-
     from .._base.check import thread_count
     from .._features.descriptor import HFSDescriptor
     from ..report import Collection
     from ._collect import collect
-    from ._prices import prices_of_task, worth_measuring
-    from ._shards import Settings, load_shard
-    from ._work import plan, run_all
+    from ._described import class_labels, describe_files, sketches_of
 
     root = Path(options.folder)
     files, _ = collect([options.folder])
-    labels = _labels(root, files, options.labels)
+    labels = class_labels(root, files, options.labels)
     files = [file for file in files if file in labels] if options.labels else files
     descriptor = {"variant": options.variant, "n_scales": options.scales}
     reading = reading_options(options)
-    prices = asdict(prices_of_task(_parts(out), worth_measuring(files, reading)))
-    shards = plan(files, Settings(descriptor, reading, prices=prices), _parts(out), 32, None, out)
-    run_all(shards, thread_count(options.jobs), options.quiet)
-    results = [result for shard in shards if (result := load_shard(shard.path, len(shard.files))) is not None]
-    counts = np.concatenate([result.counts for result in results])
-    if len(counts) != len(files):
-        raise ValueError("files changed while they were described; run the command again")
-    features = [row for result in results for row in result.features]
-    problems = [problem for result in results for problem in result.problems]
-    read = counts[counts[:, 2] >= 0, 2]
-    if len(read) == 0:
-        raise ValueError(f"none of the {len(files)} files can be read; {files[0]!r}: {problems[0][1]}")
-    dims = reading["dims"] or most_common(read.tolist())
-    broken, good = [], []
-    for i, file in enumerate(files):
-        place, problem = problems[i]
-        if not problem and counts[i, 2] != dims:
-            problem = other_dimension(int(counts[i, 2]), dims, fixed=bool(reading["dims"]))
-        elif not problem and np.isnan(features[i]).all():
-            problem = "it has fewer than two distinct points"
-        if problem:
-            broken.append((_below(root, file), place, problem))
-        else:
-            good.append(i)
-    if not good:
-        raise ValueError(f"none of the {len(files)} files has two distinct points")
-    described = [files[i] for i in good]
+    found = describe_files(
+        files, descriptor, reading, out=out, workers=thread_count(options.jobs), quiet=options.quiet
+    )
     return Collection(
         name=root.resolve().name,
-        files=[_below(root, file) for file in described],
-        points=counts[good, 1],
-        features=np.array([features[i] for i in good]),
-        descriptor=HFSDescriptor(**descriptor, n_dims=dims),
-        dims=dims,
-        labels=[labels[file] for file in described] if labels else None,
-        sketches=_sketches(described, reading, options.quiet),
-        broken=broken,
+        files=[_below(root, file) for file in found.files],
+        points=found.counts[:, 1],
+        features=found.features,
+        descriptor=HFSDescriptor(**descriptor, n_dims=found.dims),
+        dims=found.dims,
+        labels=[labels[file] for file in found.files] if labels else None,
+        sketches=sketches_of(found.files, reading, options.quiet),
+        broken=[(_below(root, file), place, problem) for file, place, problem in found.broken],
     )
 
 
 def _below(root: Path, file: str) -> str:
     return str(Path(file).relative_to(root)) if Path(file).is_relative_to(root) else file
-
-
-def _labels(root: Path, files: list[str], table: Path | None) -> dict[str, str]:
-    """The class of each file; none unless every file lies in a folder and there are two of them."""
-    if table is not None:
-        from ..datasets._folder import read_csv
-
-        rows = [row for number, row in read_csv(table) if len(row) > 1 and (number > 1 or row[0] != "file")]
-        known = {str(Path(root, row[0])): row[1].strip() for row in rows}
-        found = {file: known[file] for file in files if file in known}
-        if not found:
-            raise ValueError(f"{str(table)!r} names no file in {str(root)!r}")
-        return found
-    parts = [Path(file).relative_to(root).parts for file in files]
-    if any(len(part) < 2 for part in parts) or len({part[0] for part in parts}) < 2:
-        return {}
-    return {file: part[0] for file, part in zip(files, parts, strict=True)}
-
-
-def _sketches(files: list[str], reading: dict[str, Any], quiet: bool) -> list[Array]:
-    """A few points of each file for its thumbnail."""
-    from .._base.progress import progress_bar
-    from ..io import read_cloud
-    from ..report._collection import sketch
-
-    bar = progress_bar(files, unit="thumbnails", quiet=quiet, keep=True)
-    return [sketch(read_cloud(file, **{**reading, "budget": 160}).points) for file in bar]

@@ -12,6 +12,7 @@ from ._confusion import confusion_matrix
 from ._global import global_curves
 from ._landscape import heat_landscape
 from ._local import local_signatures
+from ._pattern import pattern_envelope
 from ._pipeline import pipeline
 from ._spectra import spectra_by_class
 
@@ -24,6 +25,7 @@ __all__ = [
     "global_curves",
     "heat_landscape",
     "local_signatures",
+    "pattern_envelope",
     "pipeline",
     "spectra_by_class",
 ]

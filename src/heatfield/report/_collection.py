@@ -52,19 +52,3 @@ class Collection:
         steps = self.descriptor.n_scales
         shares = block[:, : block.shape[1] // 2]
         return shares.reshape(len(block), -1, steps).transpose(0, 2, 1)
-
-
-def sketch(points: Array, count: int = 160) -> Array:
-    """Some of the points in their plane of greatest variance, in -1..1."""
-    rows = np.random.default_rng(0).permutation(len(points))[:count]
-    centred = points - points.mean(axis=0)
-    if points.shape[1] == 1:
-        flat = np.c_[centred, np.zeros(len(centred))]
-    elif points.shape[1] == 2:
-        flat = centred
-    else:
-        _, axes = np.linalg.eigh(centred.T @ centred)
-        flat = centred @ axes[:, [-2, -1]]  # the longest direction upright
-    middle = 0.5 * (flat.min(axis=0) + flat.max(axis=0))
-    half = 0.5 * float(np.ptp(flat, axis=0).max()) or 1.0
-    return (flat[rows] - middle) / half

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import __version__
 from .._base.html import assemble, safe_json
+from .._search.sketch import in_bytes
 from ._collection import Collection
 from ._map import Map, make_map
 from ._pictures import confusion, spectra
@@ -44,7 +45,7 @@ def report_page(
     separation = separate(collection, folds, head, seed, tick)
     header = {
         "name": collection.name,
-        "stamp": f"heatfield {__version__}, {datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC",
+        "stamp": stamp(),
         "facts": _facts(collection),
         "files": collection.files,
         "points": collection.points.tolist(),
@@ -59,18 +60,23 @@ def report_page(
         "outliers": _outliers(found, collection, separation),
         "separation": _separation(separation, head),
         "broken": collection.broken,
-        "sketches": [_packed(one) for one in collection.sketches],
+        "sketches": [packed(one) for one in collection.sketches],
         "spectra": spectra(collection),
         "confusion": confusion(separation),
     }
-    return assemble(__package__, "report.html", ("report.js",), "report.css", {"HEADER": safe_json(header)})
+    scripts = ("common.js", "report.js")
+    return assemble(__package__, "report.html", scripts, "report.css", {"HEADER": safe_json(header)})
 
 
-def _packed(sketch: np.ndarray) -> str:
+def stamp() -> str:
+    """Which version made a page, and when."""
+    return f"heatfield {__version__}, {datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def packed(sketch: np.ndarray) -> str:
     """Points of a thumbnail, one byte per coordinate."""
-    return base64.b64encode(
-        np.rint(127.5 + 127.5 * np.clip(sketch, -1, 1)).astype(np.uint8).tobytes()
-    ).decode()
+    drawn = sketch if sketch.dtype == np.uint8 else in_bytes(sketch)
+    return base64.b64encode(drawn.tobytes()).decode()
 
 
 def _facts(collection: Collection) -> list[tuple[str, str]]:

@@ -1,0 +1,101 @@
+"""Files described for a page or an index: descriptors, labels and thumbnails, and what could not be used."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.check import Array
+from ._parts import parts_of
+from ._prices import prices_of_task, worth_measuring
+from ._reading import most_common, other_dimension
+from ._shards import Settings, load_shard
+from ._work import plan, run_all
+
+
+@dataclass(frozen=True)
+class Described:
+    """Descriptors of the files that could be used, and file, place and problem of the others."""
+
+    files: list[str]
+    counts: NDArray[np.int64]  # (N, 3): points in the file, points described, dimension
+    features: Array
+    dims: int
+    broken: list[tuple[str, str, str]]
+
+
+def describe_files(
+    files: list[str],
+    descriptor: dict[str, Any],
+    reading: dict[str, Any],
+    *,
+    out: Path,
+    workers: int,
+    quiet: bool,
+    dims: int | None = None,
+) -> Described:
+    """Read and describe every file; shards are kept beside ``out`` until it is written.
+
+    The dimension is ``dims``, that of the option --dims, or that of most files.
+    """
+    prices = asdict(prices_of_task(parts_of(out), worth_measuring(files, reading)))
+    shards = plan(files, Settings(descriptor, reading, prices=prices), parts_of(out), 32, None, out)
+    run_all(shards, workers, quiet)
+    results = [result for shard in shards if (result := load_shard(shard.path, len(shard.files))) is not None]
+    counts = np.concatenate([result.counts for result in results])
+    if len(counts) != len(files):
+        raise ValueError("files changed while they were described; run the command again")
+    features = [row for result in results for row in result.features]
+    problems = [problem for result in results for problem in result.problems]
+    read = counts[counts[:, 2] >= 0, 2]
+    if len(read) == 0:
+        raise ValueError(f"none of the {len(files)} files can be read; {files[0]!r}: {problems[0][1]}")
+    asked = dims or reading["dims"]
+    expected = asked or most_common(read.tolist())
+    broken, good = [], []
+    for i, file in enumerate(files):
+        place, problem = problems[i]
+        if not problem and counts[i, 2] != expected:
+            problem = other_dimension(int(counts[i, 2]), expected, fixed=bool(asked))
+        elif not problem and np.isnan(features[i]).all():
+            problem = "it has fewer than two distinct points"
+        if problem:
+            broken.append((file, place, problem))
+        else:
+            good.append(i)
+    if not good:
+        raise ValueError(f"none of the {len(files)} files can be used; {broken[0][0]!r}: {broken[0][2]}")
+    return Described(
+        [files[i] for i in good], counts[good], np.array([features[i] for i in good]), expected, broken
+    )
+
+
+def class_labels(root: Path, files: list[str], table: Path | None) -> dict[str, str]:
+    """The class of each file; none unless every file lies in a folder and there are two of them."""
+    if table is not None:
+        from ..datasets._folder import read_csv
+
+        rows = [row for number, row in read_csv(table) if len(row) > 1 and (number > 1 or row[0] != "file")]
+        known = {str(Path(root, row[0])): row[1].strip() for row in rows}
+        found = {file: known[file] for file in files if file in known}
+        if not found:
+            raise ValueError(f"{str(table)!r} names no file in {str(root)!r}")
+        return found
+    parts = [Path(file).relative_to(root).parts for file in files]
+    if any(len(part) < 2 for part in parts) or len({part[0] for part in parts}) < 2:
+        return {}
+    return {file: part[0] for file, part in zip(files, parts, strict=True)}
+
+
+def sketches_of(files: list[str], reading: dict[str, Any], quiet: bool) -> list[Array]:
+    """A few points of each file for its thumbnail."""
+    from .._base.progress import progress_bar
+    from .._search.sketch import sketch
+    from ..io import read_cloud
+
+    bar = progress_bar(files, unit="thumbnails", quiet=quiet, keep=True)
+    return [sketch(read_cloud(file, **{**reading, "budget": 160}).points) for file in bar]
