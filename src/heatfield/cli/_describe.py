@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ._ours import is_errors, is_metadata, may_replace
 from ._parts import clear_parts
 from ._reading import add_reading, most_common, other_dimension, reading_options
+from ._scales import add_scales, scale_options
 
 if TYPE_CHECKING:
     from ._shards import Result, Settings
@@ -30,15 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--variant", choices=_VARIANTS, default="desc", help="which descriptor (default desc)"
     )
-    parser.add_argument(
-        "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
-    )
-    parser.add_argument(
-        "--c-min", type=float, default=0.05, metavar="C", help="finest time over r_nn² (default 0.05)"
-    )
-    parser.add_argument(
-        "--c-max", type=float, default=0.25, metavar="C", help="coarsest time over diam² (default 0.25)"
-    )
+    add_scales(parser)
     parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
     parser.add_argument(
         "--method", choices=("auto", "dense", "fast"), default="auto",
@@ -53,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--point-channels", metavar="A,B",
-        help="of --per-point: some of density,dimension,transition,spectrum,local_type (default: first four)",
+        help="of --per-point: some of density,dimension,transition,spectrum (the default), local_type, "
+        "linearity,planarity,sphericity,verticality,normal",
     )  # fmt: skip
     parser.add_argument(
         "--point-dtype",
@@ -70,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0: all described. 1: some files could not be, see the .errors.csv. 2: nothing could start."""
-    from .._base.check import check_count, check_range, thread_count
+    from .._base.check import check_count, thread_count
     from .._base.optional import need
     from .._features.descriptor import HFSDescriptor
     from ._collect import collect
@@ -93,7 +87,6 @@ def run(options: argparse.Namespace) -> int:
             f"cannot write {str(out)!r}: it exists and is not a table of features; give another name"
         )
     _check_beside(out, options.per_point)
-    check_range(options.c_min, options.c_max)
     check_count(options.shard, "--shard", 1)
     workers = thread_count(options.jobs)
     settings = _settings(options)
@@ -179,9 +172,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     blocks = [b.strip() for b in options.blocks.split(",")] if options.blocks else None
     descriptor = {
         "variant": options.variant,
-        "n_scales": options.scales,
-        "c_min": options.c_min,
-        "c_max": options.c_max,
+        **scale_options(options),
         "transition": options.transition,
         "blocks": blocks,
         "method": options.method,

@@ -20,7 +20,7 @@ _SHORT_TYPES = "0pt 1fil 2surf 3vol 4junc 5undef"
 
 
 def channel_names() -> tuple[str, ...]:
-    """What can be written: the channels of the registry, and the local type."""
+    """What can be written: the channels of the registry, those on request too, and the local type."""
     return (*(channel.name for channel in registry.CHANNELS if channel.in_table), "local_type")
 
 
@@ -57,8 +57,10 @@ def write_per_point(
             n_scales=descriptor["n_scales"],
             c_min=descriptor["c_min"],
             c_max=descriptor["c_max"],
+            lengths=descriptor.get("lengths"),
             transition=descriptor["transition"] or own,
-            with_spectrum=channels is None or bool({"spectrum", "local_type"} & set(channels)),
+            with_spectrum=channels is None or _needs(channels, "with_spectrum") or "local_type" in channels,
+            with_directions=channels is not None and _needs(channels, "with_directions"),
             method=descriptor["method"],
             tol=descriptor["tol"],
         )
@@ -81,19 +83,17 @@ def write_per_point(
 
 def _channels(s: Signatures, channels: tuple[str, ...] | None) -> dict[str, NDArray[Any]]:
     """The columns of the chosen channels; None is all but the local type."""
-    chosen = channel_names()[:-1] if channels is None else channels
-    made: dict[str, NDArray[Any]] = {
-        name: column for name, column in registry.file_columns(s).items() if _channel_of(name) in chosen
-    }
-    if s.spectrum is not None and "local_type" in chosen:
+    names = None if channels is None else [name for name in channels if name != "local_type"]
+    made: dict[str, NDArray[Any]] = {} if names == [] else {**registry.file_columns(s, names)}
+    if s.spectrum is not None and channels is not None and "local_type" in channels:
         codes = local_type_codes(s.dimension, s.transition, s.spectrum)
         made |= {f"local_type_s{a}": codes[:, a].astype(np.uint8) for a in range(codes.shape[1])}
     return made
 
 
-def _channel_of(column: str) -> str:
-    """``spectrum2_s3`` belongs to ``spectrum``."""
-    return column.rpartition("_s")[0].rstrip("0123456789")
+def _needs(channels: tuple[str, ...], what: str) -> bool:
+    """Whether one of the channels says that it cannot be read without ``what``."""
+    return any(getattr(channel, what) for channel in registry.CHANNELS if channel.name in channels)
 
 
 def _meaning(name: str, s: Signatures, unit: str, short: bool) -> str:

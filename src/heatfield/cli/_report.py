@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._reading import add_reading, most_common, other_dimension, reading_options
+from ._scales import add_scales, scale_options
 
 if TYPE_CHECKING:
     from .._base.check import Array
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="desc",
         help="the descriptor (default desc)",
     )
-    parser.add_argument("--scales", type=int, default=8, metavar="T", help="diffusion times (default 8)")
+    add_scales(parser, ends=False)
     add_reading(parser, seed="of sampling, folds and shuffles", budget=1024)
     parser.add_argument("--folds", type=int, default=5, metavar="K", help="of cross-validation (default 5)")
     parser.add_argument(
@@ -56,9 +57,10 @@ def run(options: argparse.Namespace) -> int:
     out = check_page(options.out, options.folder)
     if not Path(options.folder).is_dir():
         raise ValueError(f"there is no folder {options.folder!r}; check the spelling")
-    for name in ("folds", "scales", "budget"):
+    for name in ("folds", "budget"):
         check_count(getattr(options, name), f"--{name}", 2)
     thread_count(options.jobs)
+    scale_options(options)
     # Files only, also where there is no screen; where there is no matplotlib, this says how to install it.
     pyplot().switch_backend("Agg")
     started = time.perf_counter()
@@ -115,7 +117,7 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     files, _ = collect([options.folder])
     labels = _labels(root, files, options.labels)
     files = [file for file in files if file in labels] if options.labels else files
-    descriptor = {"variant": options.variant, "n_scales": options.scales}
+    descriptor = {"variant": options.variant, **scale_options(options)}
     reading = reading_options(options)
     shards = plan(files, Settings(descriptor, reading), _parts(out), 32, None, out)
     run_all(shards, thread_count(options.jobs), options.quiet)

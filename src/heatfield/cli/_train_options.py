@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ._reading import add_reading
+from ._scales import add_scales, scale_options
 
 _CLOSED_FORM = ("simple", "desc", "joint")
 LEARNED = ("full", "dgcnn")
@@ -66,9 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--patience", type=int, metavar="E", help="with --validation: stop E epochs after the best one"
     )
-    parser.add_argument(
-        "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
-    )
+    add_scales(parser)
     parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
     parser.add_argument(
         "--blocks", metavar="A,B", help="only these blocks of features, such as hds,log_density"
@@ -92,7 +91,7 @@ def classifier_settings(options: argparse.Namespace) -> dict[str, Any]:
         "class_weight": options.class_weight,
         "validation": options.validation,
         "patience": options.patience,
-        "n_scales": options.scales,
+        **scale_options(options),
         "transition": options.transition,
         "blocks": [b.strip() for b in options.blocks.split(",")] if options.blocks else None,
         "random_state": options.seed,

@@ -92,7 +92,7 @@ def _facts(collection: Collection) -> list[tuple[str, str]]:
     facts.append(("coordinates", str(collection.dims)))
     d = collection.descriptor
     facts.append(
-        ("descriptor", f"{d.variant}, {collection.features.shape[1]} numbers at {d.n_scales} scales")
+        ("descriptor", f"{d.variant}, {collection.features.shape[1]} numbers at {collection.steps} scales")
     )
     copies = len(collection.features) - len(np.unique(collection.features.round(9), axis=0))
     if copies:
