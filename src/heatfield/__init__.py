@@ -19,6 +19,7 @@ _HOME = {
     "HeatField": "_field.field",
     "HFSDescriptor": "_features.descriptor",
     "HFSClassifier": "_classifier.classifier",
+    "HFSPointClassifier": "_points.classifier",
     "HeatFieldWarning": "_base.check",
     "Cloud": "io",
     "ReadError": "io",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from ._classifier.classifier import HFSClassifier as HFSClassifier
     from ._features.descriptor import HFSDescriptor as HFSDescriptor
     from ._field.field import HeatField as HeatField
+    from ._points.classifier import HFSPointClassifier as HFSPointClassifier
     from ._signatures.scales import adaptive_scales as adaptive_scales
     from ._signatures.scales import scale_schedule as scale_schedule
     from ._signatures.signatures import Signatures as Signatures

@@ -50,7 +50,8 @@ def test_the_table_holds_what_the_descriptor_gives(folder, tmp_path, capsys):
     clouds = [hf.read_points(f) for f in files]
     expected = hf.HFSDescriptor("desc").fit_transform(clouds)
     names = hf.HFSDescriptor("desc").get_feature_names_out().tolist()
-    assert table.column_names == ["file", "points_in_file", "points", *names]
+    facts = ["r_nn", "diameter", *(f"length_s{a}" for a in range(8))]
+    assert table.column_names == ["file", "points_in_file", "points", *facts, *names]
     np.testing.assert_array_equal(np.stack([table[n].to_numpy() for n in names], axis=1), expected)
     assert table["points"].to_pylist() == [len(c) for c in clouds]
     meta = json.loads(table.schema.metadata[b"heatfield"])

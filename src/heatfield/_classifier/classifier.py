@@ -45,9 +45,11 @@ class HFSClassifier(CloudClassifier):
         See `HFSDescriptor`.
     head : "mlp", "lda", "svm" or "auto"
         The paper's network with hidden layers of 128 and 64, linear discriminants with
-        automatic shrinkage, or support vectors with a Gaussian kernel. "auto" tries the
-        three by cross-validation on the training set and keeps the best by mean accuracy
-        over classes; ``head_`` says which, ``head_scores_`` how well each did.
+        automatic shrinkage, or support vectors with a Gaussian kernel. "auto" tries
+        linear discriminants and support vectors by cross-validation on the training set, and from
+        1,000 clouds on the network too, for a bounded number of epochs on one fold (about two minutes). It
+        keeps the best by mean accuracy over classes; ``head_`` says which, ``head_scores_`` how
+        well each did.
     inner_folds : int
         Folds of head="auto"; fewer where a class has fewer clouds.
     epochs : int, optional

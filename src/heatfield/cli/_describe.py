@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._ours import is_errors, is_metadata, may_replace
+from ._dictionary import dictionary_path, facts_of, write_dictionary
+from ._ours import is_dictionary, is_errors, is_metadata, may_replace
 from ._parts import clear_parts
-from ._reading import add_reading, most_common, other_dimension, reading_options
+from ._reading import add_reading, most_common, other_dimension, reading_options, skeleton_words
 from ._scales import add_scales, scale_options
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--variant", choices=_VARIANTS, default="desc", help="which descriptor (default desc)"
     )
+    parser.add_argument(
+        "--labels", type=Path, metavar="CSV",
+        help="classes from a table: file,label (default: the folders of one PATH, where there are several)",
+    )  # fmt: skip
     add_scales(parser)
     parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
     parser.add_argument(
@@ -69,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
     from .._features.descriptor import HFSDescriptor
     from ._collect import collect
     from ._features import TABLES, is_features, write_errors
+    from ._labels import labels_of
     from ._lock import alone
     from ._shards import load_shard
     from ._work import plan, run_all
@@ -94,6 +100,7 @@ def run(options: argparse.Namespace) -> int:
     files, skipped = collect(options.paths)
     parts = out.with_name(out.name + ".parts")
     files = _not_ours(files, out, parts)
+    labels = labels_of(options.paths, files, options.labels)
     shards = plan(files, settings, parts, options.shard, options.per_point, out)
     started = time.perf_counter()
     with alone(parts, out):
@@ -106,7 +113,8 @@ def run(options: argparse.Namespace) -> int:
             raise ValueError(
                 f"files changed while they were described, {missing[0]!r} among others; run the command again"
             )
-        errors, empty = _write(out, files, [r for r in results if r is not None], settings)
+        found = [r for r in results if r is not None]
+        errors, empty = _write(out, files, found, settings, labels)
         path = write_errors(out, errors)
         clear_parts(parts)
     seconds = time.perf_counter() - started
@@ -122,6 +130,9 @@ def run(options: argparse.Namespace) -> int:
             f"{workers} process{'es' * (workers > 1)}"
             + (f", {100 * reading / work:.0f} % of the work was reading" if work else "")
         )
+        how = skeleton_words(files, settings.reading)
+        if how:
+            print(how)
         if empty:
             print(f"{empty} clouds have fewer than two distinct points: their features are empty (NaN)")
     if errors:
@@ -134,6 +145,7 @@ def _check_beside(out: Path, per_point: str | None) -> None:
     may_replace(out.with_suffix(".errors.csv"), is_errors, "a list of failed files")
     if out.suffix == ".csv":
         may_replace(out.with_suffix(".meta.json"), is_metadata, "the description of a table of features")
+    may_replace(dictionary_path(out), is_dictionary, "the dictionary of a table of features")
     folder = _point_folder(out)
     if per_point and folder.is_dir() and not (folder / _MARK).is_file() and any(folder.iterdir()):
         raise ValueError(
@@ -154,7 +166,8 @@ def _own_folder(out: Path) -> None:
 
 def _not_ours(files: list[str], out: Path, parts: Path) -> list[str]:
     """The files without those that an earlier run of the command wrote beside them."""
-    own = {os.path.realpath(path) for path in (out, out.with_suffix(".errors.csv"))}
+    beside = (out, out.with_suffix(".errors.csv"), dictionary_path(out))
+    own = {os.path.realpath(path) for path in beside}
     folders = {os.path.realpath(path) for path in (parts, _point_folder(out))}
     kept = []
     for file in files:
@@ -187,7 +200,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 
 def _write(
-    out: Path, files: list[str], results: list[Result], settings: Settings
+    out: Path, files: list[str], results: list[Result], settings: Settings, labels: dict[str, str]
 ) -> tuple[list[tuple[str, str, str]], int]:
     """The table and the list of failures. The table has the dimension of most files, or of --dims."""
     import numpy as np
@@ -209,8 +222,13 @@ def _write(
             errors.append((file, place, problem))
         else:
             good.append(i)
-    names = HFSDescriptor(**settings.descriptor, n_dims=dims).get_feature_names_out().tolist()
+    descriptor = HFSDescriptor(**settings.descriptor, n_dims=dims)
+    names = descriptor.get_feature_names_out().tolist()
     features = np.array([rows[i] for i in good]).reshape(len(good), len(names))
     metadata = {**settings.describe(), "n_dims": dims}
-    write_features(out, [files[i] for i in good], counts[good], names, features, metadata)
+    extents = np.concatenate([result.extents for result in results])[good]
+    own = [labels.get(files[i], "") for i in good] if labels else None
+    facts = facts_of(extents, settings.descriptor, own)
+    write_features(out, [files[i] for i in good], counts[good], names, features, metadata, facts)
+    write_dictionary(out, facts, descriptor)
     return errors, int(np.isnan(features).all(axis=1).sum()) if names else 0

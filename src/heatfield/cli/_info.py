@@ -33,7 +33,9 @@ def run(options: argparse.Namespace) -> int:
     from ._words import in_command_words
 
     failed = False
+    # What is in the file: of a skeleton its nodes, unless a budget asks for points.
     reading, scales = reading_options(options), scale_options(options)
+    reading["skeleton"] = "nodes" if options.nodes else None
     for file in options.files:
         try:
             print(printable(file), *_facts(read_cloud(file, **reading), scales), sep="\n  ")

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._reading import add_reading, most_common, other_dimension, reading_options
+from ._reading import add_reading, most_common, other_dimension, reading_options, skeleton_words
 from ._scales import add_scales, scale_options
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--head", choices=("lda", "svm", "mlp", "auto"), default="lda",
         help="the read-out (default lda, the quickest); auto chooses in each fold, which takes minutes",
     )  # fmt: skip
+    parser.add_argument("--svg", action="store_true", help="figures as SVG, for print (default: PNG)")
     parser.add_argument("--embedding", choices=("auto", "pca", "umap"), default="auto")
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="say nothing")
@@ -81,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
                 folds=options.folds,
                 head=options.head,
                 embedding=options.embedding,
+                figures="svg" if options.svg else "png",
                 seed=options.seed,
                 tick=tick,
             )
@@ -110,15 +112,19 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     from .._features.descriptor import HFSDescriptor
     from ..report import Collection
     from ._collect import collect
+    from ._labels import class_labels
     from ._shards import Settings, load_shard
     from ._work import plan, run_all
 
     root = Path(options.folder)
     files, _ = collect([options.folder])
-    labels = _labels(root, files, options.labels)
+    labels = class_labels(root, files, options.labels)
     files = [file for file in files if file in labels] if options.labels else files
     descriptor = {"variant": options.variant, **scale_options(options)}
     reading = reading_options(options)
+    how = skeleton_words(files, reading)
+    if how and not options.quiet:
+        print(how, flush=True)
     shards = plan(files, Settings(descriptor, reading), _parts(out), 32, None, out)
     run_all(shards, thread_count(options.jobs), options.quiet)
     results = [result for shard in shards if (result := load_shard(shard.path, len(shard.files))) is not None]
@@ -160,23 +166,6 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
 
 def _below(root: Path, file: str) -> str:
     return str(Path(file).relative_to(root)) if Path(file).is_relative_to(root) else file
-
-
-def _labels(root: Path, files: list[str], table: Path | None) -> dict[str, str]:
-    """The class of each file; none unless every file lies in a folder and there are two of them."""
-    if table is not None:
-        from ..datasets._folder import read_csv
-
-        rows = [row for number, row in read_csv(table) if len(row) > 1 and (number > 1 or row[0] != "file")]
-        known = {str(Path(root, row[0])): row[1].strip() for row in rows}
-        found = {file: known[file] for file in files if file in known}
-        if not found:
-            raise ValueError(f"{str(table)!r} names no file in {str(root)!r}")
-        return found
-    parts = [Path(file).relative_to(root).parts for file in files]
-    if any(len(part) < 2 for part in parts) or len({part[0] for part in parts}) < 2:
-        return {}
-    return {file: part[0] for file, part in zip(files, parts, strict=True)}
 
 
 def _sketches(files: list[str], reading: dict[str, Any], quiet: bool) -> list[Array]:

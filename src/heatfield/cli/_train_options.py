@@ -11,6 +11,8 @@ from ._scales import add_scales, scale_options
 
 _CLOSED_FORM = ("simple", "desc", "joint")
 LEARNED = ("full", "dgcnn")
+# Without --variant: closed-form features, read out by the best of the fast heads.
+OWN_VARIANT = "joint"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,13 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model, a new folder, or one that holds an older model",
     )
     parser.add_argument(
-        "--variant", choices=(*_CLOSED_FORM, *LEARNED), default="full", help="which classifier (default full)"
+        "--variant",
+        choices=(*_CLOSED_FORM, *LEARNED),
+        help="which classifier (default joint, in closed form; full learns the pooling, which takes longer)",
     )
     parser.add_argument(
         "--head",
         choices=("mlp", "lda", "svm", "auto"),
-        default="mlp",
-        help="read-out of simple, desc and joint",
+        help="read-out of simple, desc and joint (default mlp; auto where no variant is given)",
     )
     parser.add_argument(
         "--folds", type=int, default=5, metavar="K", help="of the cross-validation; 0 for none (default 5)"
@@ -80,9 +83,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def classifier_settings(options: argparse.Namespace) -> dict[str, Any]:
     """As arguments of `HFSClassifier`."""
+    variant = options.variant or OWN_VARIANT
     settings = {
-        "variant": options.variant,
-        "head": options.head,
+        "variant": variant,
+        "head": options.head or ("mlp" if options.variant else "auto"),
         "epochs": options.epochs,
         "batch_size": options.batch,
         "train_points": options.train_points,
@@ -98,4 +102,4 @@ def classifier_settings(options: argparse.Namespace) -> dict[str, Any]:
         "device": options.device,
         "n_jobs": options.jobs,
     }
-    return {**settings, "progress": False} if options.quiet and options.variant in LEARNED else settings
+    return {**settings, "progress": False} if options.quiet and variant in LEARNED else settings

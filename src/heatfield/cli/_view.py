@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from ._reading import add_reading, reading_options
+from ._reading import add_reading, reading_options, skeleton_words
 from ._scales import add_scales, scale_options
 
 
@@ -59,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"heatfield view: {printable(in_command_words(str(error)))}", file=sys.stderr)
         return 1
     m, n = cloud.points.shape
+    if cloud.format == "swc":
+        say(skeleton_words(["x.swc"], reading))
     count = len(scales["lengths"] or range(scales["n_scales"]))
     say(f"{options.file}: {m:,} points in {n} dimensions; computing signatures at {count} scales ...")
     page = view_page(
