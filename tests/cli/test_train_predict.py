@@ -135,7 +135,10 @@ def _never(*_args, **_options):
         (["train", "{t}/in", "-o", "{t}/in"], "it exists and is not a folder with a model only"),
         (["train", "{t}/in", "-o", "."], "give the name of a new folder"),
         (["train", "{t}/in", "-o", "{t}/m", "--folds", "1"], "--folds must be at least 2, or 0 for no"),
-        (["train", "{t}/in", "-o", "{t}/m", "--variant", "full", "--patience", "3"], "--patience=3 needs validation"),
+        (
+            ["train", "{t}/in", "-o", "{t}/m", "--variant", "full", "--patience", "3"],
+            "--patience=3 needs validation",
+        ),
         (
             ["train", "{t}/in", "-o", "{t}/m", "--variant", "full", "--batch", "1"],
             "--batch must be an integer of at least 2",
@@ -147,7 +150,10 @@ def _never(*_args, **_options):
             ["train", "{t}/in", "-o", "{t}/m", "--lengths", "1,2", "--scales", "4"],
             "--lengths sets all scales: leave out --scales",
         ),
-        (["train", "{t}/in", "-o", "{t}/m", "--variant", "full", "--device", "abacus"], "--device=abacus cannot be used"),
+        (
+            ["train", "{t}/in", "-o", "{t}/m", "--variant", "full", "--device", "abacus"],
+            "--device=abacus cannot be used",
+        ),
         (["train", "{t}/in", "-o", "{t}/m", "--variant", "desc", "--scales", "1"], "--scales must be"),
         (["train", "{t}/in/ball", "-o", "{t}/m"], "holds no folders with point files"),
         (

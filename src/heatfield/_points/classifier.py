@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from .._base.check import Array, check_count, thread_count
 from .._base.progress import progress_bar
@@ -183,7 +184,9 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
         y = np.asarray(labels)
         if len(np.unique(y)) < 2:
             raise ValueError(f"labels must hold at least two classes, got only {np.unique(y).tolist()}")
-        grown = self._new_reader().fit(features, y)
+        # OpenMP takes all cores unasked, and threads that wait for each other on a busy machine waste hours.
+        with threadpool_limits(thread_count(self.n_jobs), user_api="openmp"):
+            grown = self._new_reader().fit(features, y)
         self.classes_ = grown.classes_
         self.settings_ = settings
         if self.reader == "boosting":
