@@ -9,6 +9,7 @@ import json
 import sys
 import time
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,8 @@ def _run(options: argparse.Namespace, out: Path, parts: Path, report_path: Path)
     clouds, labels, errors, label_name = _read(files, reading, options)
     beside = write_errors(out.with_name(out.name + ".csv"), errors)
     if not clouds:
-        raise ValueError(f"no file has labelled points, {files[0]!r}: {errors[0][2]}; see {beside}")
+        problem, count = Counter(row[2] for row in errors).most_common(1)[0]
+        raise ValueError(f"no file has labelled points, {count} of {len(files)}: {problem}; see {beside}")
     ignore = _ignored(options.ignore, labels[0])
     classes = np.unique(np.concatenate([own[known(own, ignore)] for own in labels]))
     if len(classes) < 2:
