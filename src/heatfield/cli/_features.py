@@ -41,16 +41,16 @@ def write_features(
         write_atomically(target, _parquet(files, counts, facts, names, features, text))
     elif target.suffix == ".npz":
         buffer = io.BytesIO()
-        np.savez_compressed(
-            buffer,
-            files=np.array(files, dtype=str),
-            points_in_file=counts[:, 0],
-            points=counts[:, 1],
-            features=features,
-            names=np.array(names, dtype=str),
-            **{name: np.asarray(column) for name, column in facts.items()},
-            metadata=np.array(text),
-        )
+        arrays: dict[str, Any] = {
+            "files": np.array(files, dtype=str),
+            "points_in_file": counts[:, 0],
+            "points": counts[:, 1],
+            "features": features,
+            "names": np.array(names, dtype=str),
+            **facts,
+            "metadata": np.array(text),
+        }
+        np.savez_compressed(buffer, **arrays)
         write_atomically(target, buffer.getvalue())
     else:
         out = io.StringIO()

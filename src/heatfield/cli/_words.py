@@ -23,7 +23,7 @@ _WITH_VALUE = {
     name: f"--{name}"
     for name in (
         "variant", "head", "epochs", "validation", "patience", "blocks", "transition", "method", "tol",
-        "device", "budget", "lengths", "cell", "skeleton", "sampling", "seed", "atoms", "chain", "soma", "dims",
+        "device", "budget", "lengths", "cell", "sampling", "seed", "atoms", "chain", "soma", "dims",
     )
 }  # fmt: skip
 _OPTIONS = _NAMES | _WITH_VALUE
