@@ -70,8 +70,8 @@ def class_color(k: int) -> str:
     if k < len(CLASS_COLORS):
         return CLASS_COLORS[k]
     beyond = k - len(CLASS_COLORS)
-    lightness = (0.35, 0.62, 0.48)[beyond % 3]
-    red, green, blue = colorsys.hls_to_rgb((0.08 + 0.381966 * beyond) % 1.0, lightness, 0.65)
+    lightness = (0.3, 0.65, 0.48)[beyond % 3]
+    red, green, blue = colorsys.hls_to_rgb((0.62 + 0.381966 * beyond) % 1.0, lightness, 0.95)
     return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
 
 
