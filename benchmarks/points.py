@@ -23,7 +23,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 import heatfield as hf
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, read, write
-from heatfield._points.scores import confusion, scores_of
+from heatfield._points.scores import confusion, mean_iou, scores_of
 from heatfield._points.settings import BLOCKS
 from heatfield.baselines._covariance_points import SAME_MOMENT, CovariancePointClassifier
 from heatfield.baselines._local_covariance import FEATURES
@@ -54,10 +54,12 @@ def accuracy(train: int, test: int, points: int, iterations: int, jobs: int) -> 
     for name, model in contenders(iterations, jobs).items():
         model.fit(clouds[:train], labels[:train])
         found = model.predict(clouds[train:])
-        matrix = sum(
+        by_plot = [
             confusion(true, own, model.classes_) for true, own in zip(labels[train:], found, strict=True)
-        )
-        row = scores_of(np.asarray(matrix), names[model.classes_])
+        ]
+        row = scores_of(np.sum(by_plot, axis=0), names[model.classes_])
+        # Plots are what varies: the difference of two rows, plot by plot, says whether there is one.
+        row["mean_IoU_by_plot"] = [mean_iou(matrix) for matrix in by_plot]
         out["rows"][name] = row
         shares = ", ".join(f"{k} {100 * v:.1f}" for k, v in row["IoU"].items() if v is not None)
         print(f"{name:32s} mean IoU {100 * row['mean_IoU']:.1f} %  ({shares})", flush=True)

@@ -41,7 +41,7 @@ def test_training(plots, tmp_path, capsys):
     assert "3 files, 3,600 points, classes 2, 3, 4, 5" in said.out
     assert "lengths √t: s0 0.2, s1 0.5, s2 1;" in said.out
     assert re.search(r"mean IoU \d+\.\d %, accuracy \d+\.\d % of 3,5\d\d points of files", said.out)
-    assert "mean IoU lost without a length" in said.out
+    assert "mean IoU lost where a length is shuffled" in said.out
     assert "1 of 4 files could not be used" in said.err
     assert sorted(f.name for f in tmp_path.iterdir()) == ["m", "m.errors.csv", "m.report.json"]
     report = json.loads((tmp_path / "m.report.json").read_text())

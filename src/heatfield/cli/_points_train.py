@@ -261,6 +261,6 @@ def printed(found: dict[str, Any]) -> str:
     for kind in ("block", "length"):
         best = sorted(found[f"importance_by_{kind}"].items(), key=lambda item: -item[1])[:4]
         lines.append(
-            f"mean IoU lost without a {kind}: " + ", ".join(f"{name} {100 * v:.1f}" for name, v in best)
+            f"mean IoU lost where a {kind} is shuffled: " + ", ".join(f"{name} {100 * v:.1f}" for name, v in best)
         )
     return "\n".join(lines)
