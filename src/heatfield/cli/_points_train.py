@@ -260,7 +260,6 @@ def printed(found: dict[str, Any]) -> str:
         )  # fmt: skip
     for kind in ("block", "length"):
         best = sorted(found[f"importance_by_{kind}"].items(), key=lambda item: -item[1])[:4]
-        lines.append(
-            f"mean IoU lost where a {kind} is shuffled: " + ", ".join(f"{name} {100 * v:.1f}" for name, v in best)
-        )
+        worth = ", ".join(f"{name} {100 * v:.1f}" for name, v in best)
+        lines.append(f"mean IoU lost where a {kind} is shuffled: {worth}")
     return "\n".join(lines)
