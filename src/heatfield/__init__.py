@@ -20,6 +20,7 @@ _HOME = {
     "HFSDescriptor": "_features.descriptor",
     "HFSClassifier": "_classifier.classifier",
     "HFSIndex": "_search.index",
+    "HFSPointClassifier": "_points.classifier",
     "HeatFieldWarning": "_base.check",
     "Cloud": "io",
     "ReadError": "io",
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from ._classifier.classifier import HFSClassifier as HFSClassifier
     from ._features.descriptor import HFSDescriptor as HFSDescriptor
     from ._field.field import HeatField as HeatField
+    from ._points.classifier import HFSPointClassifier as HFSPointClassifier
     from ._search.index import HFSIndex as HFSIndex
     from ._signatures.scales import adaptive_scales as adaptive_scales
     from ._signatures.scales import scale_schedule as scale_schedule

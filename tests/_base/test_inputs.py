@@ -101,6 +101,51 @@ def test_a_single_cloud_in_other_clothes():
             hf.HFSDescriptor().fit_transform(cloud)
 
 
+class Holder:
+    """An object of another library, by the names of its attributes."""
+
+    def __init__(self, **held):
+        self.__dict__.update(held)
+
+
+def test_objects_of_other_libraries():
+    known = [
+        Holder(points=POINTS),  # open3d, Cloud
+        Holder(points=frame()),  # pyntcloud
+        Holder(vertices=POINTS, faces=[]),  # trimesh
+        Holder(xyz=POINTS, header=None),  # laspy
+        hf.Cloud(POINTS),
+    ]
+    for thing in known:
+        np.testing.assert_array_equal(as_points(thing), POINTS)
+        with pytest.raises(ValueError, match="must be a list of clouds, got one"):
+            as_clouds(thing)
+    with pytest.raises(ValueError, match=r"must be an \(m, n\) array of numbers, got Holder"):
+        as_points(Holder(colour="red"))
+
+
+def test_real_objects_of_other_libraries():
+    trimesh, laspy = pytest.importorskip("trimesh"), pytest.importorskip("laspy")
+    mesh = trimesh.creation.box()
+    np.testing.assert_array_equal(as_points(mesh), mesh.vertices)
+    las = laspy.create()
+    las.x, las.y, las.z = np.arange(9.0).reshape(3, 3)
+    np.testing.assert_allclose(as_points(las), np.arange(9.0).reshape(3, 3).T)
+
+
+def test_many_clouds_in_other_forms():
+    rng = np.random.default_rng(0)
+    block = rng.random((3, 7, 2))
+    for clouds in (block, iter(block), (cloud for cloud in block), [*block], tuple(block)):
+        found = as_clouds(clouds)
+        assert [cloud.shape for cloud in found] == [(7, 2)] * 3
+        np.testing.assert_array_equal(found[2], block[2])
+    with pytest.raises(ValueError, match="clouds is empty"):
+        as_clouds(iter([]))
+    torch = pytest.importorskip("torch")
+    np.testing.assert_array_equal(as_clouds(torch.tensor(block))[1], block[1])
+
+
 def test_a_cloud_too_wide_for_its_spectrum():
     """7 GiB at eight scales: refused before anything is allocated."""
     wide = np.random.default_rng(0).normal(size=(620, 620))

@@ -41,9 +41,34 @@ def test_probabilities_of_many_classes(head):
 def test_auto_says_what_it_chose():
     clouds, labels = some_clouds(30)
     model = hf.HFSClassifier("simple", head="auto", inner_folds=2, random_state=0).fit(clouds, labels)
-    assert set(model.head_scores_) == {"mlp", "lda", "svm"}
+    assert set(model.head_scores_) == {"lda", "svm"}, "30 clouds are too few for the network"
     assert model.head_ == max(model.head_scores_, key=model.head_scores_.get)
     assert all(0.0 <= score <= 1.0 for score in model.head_scores_.values())
+
+
+def test_auto_tries_the_network_where_there_are_many_clouds(monkeypatch):
+    """For a bounded number of epochs, on one fold; and no support vectors where they would take hours."""
+    from heatfield._classifier import heads
+
+    fitted = []
+    fit = heads.AnnealedMLP.fit
+
+    def counted(self, X, y):
+        fitted.append((len(X), self.max_iter))
+        return fit(self, X, y)
+
+    monkeypatch.setattr(heads.AnnealedMLP, "fit", counted)
+    monkeypatch.setattr(heads, "LEAST_FOR_NETWORK", 40)
+    monkeypatch.setattr(heads, "NETWORK_PASSES", 32 * 60)
+    clouds, labels = some_clouds(40)
+    model = hf.HFSClassifier("simple", head="auto", random_state=0).fit(clouds, labels)
+    assert {*model.head_scores_} == {"lda", "svm", "mlp"}
+    assert fitted[0] == (32, 60)
+    assert len(fitted) == (2 if model.head_ == "mlp" else 1)
+    monkeypatch.setattr(heads, "NETWORK_PASSES", 32 * 49)  # too few epochs to tell anything
+    monkeypatch.setattr(heads, "MOST_FOR_VECTORS", 39)
+    model = hf.HFSClassifier("simple", head="auto", random_state=0).fit(clouds, labels)
+    assert {*model.head_scores_} == {"lda"}
 
 
 def test_same_seed_same_model():

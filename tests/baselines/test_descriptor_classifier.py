@@ -70,7 +70,7 @@ def test_a_descriptor_with_its_own_settings():
     model = DescriptorClassifier(SMALL, head="auto", inner_folds=3, random_state=0).fit(clouds, labels)
     assert model.descriptor_ is not SMALL
     assert not hasattr(SMALL, "n_dims_")
-    assert {*model.head_scores_} == {"mlp", "lda", "svm"}
+    assert {*model.head_scores_} == {"lda", "svm"}
     assert clone(model).descriptor.radii == (0.5,)
     assert model.set_params(descriptor__radii=(0.25,)).descriptor.radii == (0.25,)
 

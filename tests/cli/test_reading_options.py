@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from heatfield.cli import VERBS
-from heatfield.cli._reading import add_reading, reading_options
+from heatfield.cli._reading import SKELETON_POINTS, add_reading, reading_options
 from heatfield.io import read_cloud
 
 READING = ("describe", "train", "view", "report", "info")
@@ -23,7 +23,7 @@ def parsed(verb, *words):
 @pytest.mark.parametrize("verb", READING)
 def test_every_verb_has_all_of_them(verb):
     words = ["--budget", "9", "--sampling", "voxel", "--seed", "4", "--atoms", "N,CA", "--chain", "B"]
-    words += ["--soma", "drop", "--drop-invalid", "--max-bytes", "5000", "--dims", "2"]
+    words += ["--soma", "drop", "--drop-invalid", "--nodes", "--max-bytes", "5000", "--dims", "2"]
     found = reading_options(parsed(verb, *words))
     assert found == {
         "budget": 9,
@@ -32,6 +32,7 @@ def test_every_verb_has_all_of_them(verb):
         "atoms": ["N", "CA"],
         "chain": "B",
         "soma": "drop",
+        "skeleton": "nodes",
         "invalid": "drop",
         "max_bytes": 5000,
         "dims": 2,
@@ -43,6 +44,7 @@ def test_every_verb_has_all_of_them(verb):
 def test_defaults_are_those_of_read_cloud(verb):
     known = inspect.signature(read_cloud).parameters
     defaults = {name: known[name].default for name in reading_options(parsed(verb))}
+    defaults["skeleton"] = SKELETON_POINTS
     if verb == "report":
         defaults["budget"] = 1024
     assert reading_options(parsed(verb)) == defaults

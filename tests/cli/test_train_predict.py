@@ -76,6 +76,7 @@ def test_learned_variant_leaves_nothing_behind(folder, tmp_path, capsys):
     pytest.importorskip("torch")
     model = tmp_path / "m"
     words = ["--epochs", "2", "--folds", "2", "--scales", "3", "--quiet", "--train-points", "10"]
+    words += ["--variant", "full"]
     assert main(["train", str(folder), "-o", str(model), *words]) == 1
     assert capsys.readouterr().out == ""
     assert sorted(f.name for f in tmp_path.iterdir()) == [
@@ -134,9 +135,25 @@ def _never(*_args, **_options):
         (["train", "{t}/in", "-o", "{t}/in"], "it exists and is not a folder with a model only"),
         (["train", "{t}/in", "-o", "."], "give the name of a new folder"),
         (["train", "{t}/in", "-o", "{t}/m", "--folds", "1"], "--folds must be at least 2, or 0 for no"),
-        (["train", "{t}/in", "-o", "{t}/m", "--patience", "3"], "--patience=3 needs validation"),
-        (["train", "{t}/in", "-o", "{t}/m", "--batch", "1"], "--batch must be an integer of at least 2"),
-        (["train", "{t}/in", "-o", "{t}/m", "--device", "abacus"], "--device=abacus cannot be used"),
+        (
+            ["train", "{t}/in", "-o", "{t}/m", "--variant", "full", "--patience", "3"],
+            "--patience=3 needs validation",
+        ),
+        (
+            ["train", "{t}/in", "-o", "{t}/m", "--variant", "full", "--batch", "1"],
+            "--batch must be an integer of at least 2",
+        ),
+        (["train", "{t}/in", "-o", "{t}/m", "--batch", "8"], "--batch=8 is an option of --variant=full"),
+        (["train", "{t}/in", "-o", "{t}/m", "--lengths", "2,1"], "--lengths must increase, got [2.0, 1.0]"),
+        (["train", "{t}/in", "-o", "{t}/m", "--lengths", "1,x"], "--lengths must be numbers with commas"),
+        (
+            ["train", "{t}/in", "-o", "{t}/m", "--lengths", "1,2", "--scales", "4"],
+            "--lengths sets all scales: leave out --scales",
+        ),
+        (
+            ["train", "{t}/in", "-o", "{t}/m", "--variant", "full", "--device", "abacus"],
+            "--device=abacus cannot be used",
+        ),
         (["train", "{t}/in", "-o", "{t}/m", "--variant", "desc", "--scales", "1"], "--scales must be"),
         (["train", "{t}/in/ball", "-o", "{t}/m"], "holds no folders with point files"),
         (
@@ -212,6 +229,7 @@ def test_a_stopped_training_continues(folder, tmp_path, where, monkeypatch, caps
     from heatfield.nn import _training
 
     words = ["--epochs", "4", "--folds", "2", "--scales", "3", "--blocks", "dimension,hds"]
+    words += ["--variant", "full"]
     assert main(["train", str(folder), "-o", str(tmp_path / "whole"), *words]) == 1
     model = (tmp_path if where == "beside" else folder) / "m"
     parts = model.with_name("m.parts")
@@ -261,3 +279,49 @@ def test_options_of_reading_in_a_model_are_checked(folder, tmp_path, capsys):
         model.save(tmp_path / "m", notes={"reading": reading})
         assert main(["predict", str(tmp_path / "m"), str(folder), "-o", str(tmp_path / "p.csv")]) == 2
         assert "says how to read files, but not as options" in capsys.readouterr().err
+
+
+def test_without_options_it_says_what_it_chose(folder, tmp_path, capsys):
+    assert main(["train", str(folder), "-o", str(tmp_path / "m"), "--scales", "3", "--folds", "2"]) == 1
+    words = capsys.readouterr().out
+    assert "no --variant given: joint, in closed form; --variant full learns the pooling" in words
+    assert re.search(r"features: about \d+ s", words)
+    assert re.search(r"read-out (lda|svm), the best by mean accuracy over classes \(lda .*svm", words)
+    model = hf.HFSClassifier.load(tmp_path / "m")
+    assert (model.variant, model.head) == ("joint", "auto")
+    assert {*model.head_scores_} == {"lda", "svm"}
+
+
+def test_predict_prints_without_a_table(folder, tmp_path, capsys):
+    closed_form(folder, tmp_path / "m", "--folds", "0", "--quiet")
+    files = sorted(map(str, (folder / "ring").glob("*.ply")))[:2]
+    capsys.readouterr()
+    assert main(["predict", str(tmp_path / "m"), *files, "--quiet"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == files
+    expected = hf.HFSClassifier.load(tmp_path / "m").predict([hf.read_points(f) for f in files])
+    assert [line.split()[1] for line in lines] == expected.tolist()
+    assert main(["predict", str(tmp_path / "m"), files[0], str(folder / "ball" / "bad.csv")]) == 1
+    assert "bad.csv" in capsys.readouterr().err
+
+
+def test_predict_chain_by_chain(folder, tmp_path, capsys):
+    closed_form(folder, tmp_path / "m", "--folds", "0", "--quiet")
+    rng = np.random.default_rng(0)
+    lines = [
+        f"ATOM  {i + 1:5d}  CA  ALA {chain}{i + 1:4d}    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00           C"
+        for chain in "AB"
+        for i, (x, y, z) in enumerate(rng.normal(size=(30, 3)) * (1 if chain == "A" else 3))
+    ]
+    (tmp_path / "two.pdb").write_text("\n".join(lines) + "\nEND\n")
+    out = tmp_path / "p.csv"
+    words = ["predict", str(tmp_path / "m"), str(tmp_path / "two.pdb"), "-o", str(out), "--quiet"]
+    assert main([*words, "--chain", "each"]) == 0
+    rows = table(out)
+    assert [row["file"] for row in rows] == [f"{tmp_path / 'two.pdb'}:{c}" for c in "AB"]
+    assert main([*words, "--chain", "B"]) == 0
+    (row,) = table(out)
+    assert row["p_ball"] == rows[1]["p_ball"]
+    capsys.readouterr()
+    assert main([*words[:3], "--chain", "Q"]) == 1
+    assert "none of chain 'Q'; its chains are 'A', 'B'" in capsys.readouterr().err

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from .point_objects import coordinates_of
 
 Array = NDArray[np.float64]
 
@@ -28,7 +30,8 @@ class HeatFieldWarning(UserWarning):
 def as_points(points: ArrayLike, name: str = "points") -> Array:
     """A finite (m, n) float64 array, or a ValueError that names what is wrong and where.
 
-    Of a data frame the columns x, y, z (or x0, x1, ...) are the coordinates where it has them, else all.
+    Of a data frame the columns x, y, z (or x0, x1, ...) are the coordinates where it has them, else all. Of
+    objects of other libraries see `point_objects`.
     """
     if isinstance(points, (str, bytes, os.PathLike)):
         raise ValueError(f"{name} is {_describe(points)}: a file is read by heatfield.read_points(path)")
@@ -37,6 +40,7 @@ def as_points(points: ArrayLike, name: str = "points") -> Array:
             f"{name} requires a gradient, which would be lost here: heatfield.nn.HeatFeatures keeps it; "
             "without it pass points.detach()"
         )
+    points = coordinates_of(points)
     if hasattr(points, "columns") and hasattr(points, "to_numpy"):
         chosen = find_coordinates([str(column) for column in points.columns])
         table = points.to_numpy()
@@ -151,6 +155,13 @@ def as_clouds(clouds: Any, name: str = "clouds") -> list[Array]:
     """A list of (m_i, n) arrays with one n; every complaint names the cloud by its index."""
     if isinstance(clouds, (str, bytes, os.PathLike)):
         raise ValueError(f"{name} is {_describe(clouds)}: files are read by heatfield.read_points(path)")
+    held = coordinates_of(clouds)
+    if held is not clouds and getattr(clouds, "ndim", None) is None:
+        raise ValueError(
+            f"{name} must be a list of clouds, got one {type(clouds).__name__}; for a single cloud pass [it]"
+        )
+    if isinstance(clouds, Iterator):
+        clouds = list(clouds)
     if not hasattr(clouds, "__len__"):
         raise ValueError(f"{name} must be a list of (m, n) arrays, got {_describe(clouds)}")
     # One array, data frame or tensor; an array of objects is a list of clouds.

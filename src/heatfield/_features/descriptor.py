@@ -29,6 +29,9 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
         signatures vary together across channels, scales and neighbourhoods (744).
     n_scales, c_min, c_max :
         The scale schedule of every cloud, see `scale_schedule`.
+    lengths : sequence of float, optional
+        Instead: the same lengths sqrt(t) for all clouds, in the unit of the points. The schedule's options
+        then do not count.
     transition : "difference", "exact" or None
         See `signatures`. None is the variant's own: "difference" for simple and desc as
         in the paper, "exact" for joint.
@@ -77,6 +80,7 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
         n_scales: int = 8,
         c_min: float = 0.05,
         c_max: float = 0.25,
+        lengths: Sequence[float] | None = None,
         transition: str | None = None,
         blocks: Sequence[str] | None = None,
         hds_centers: ArrayLike | None = None,
@@ -91,6 +95,7 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
         self.n_scales = n_scales
         self.c_min = c_min
         self.c_max = c_max
+        self.lengths = lengths
         self.transition = transition
         self.blocks = blocks
         self.hds_centers = hds_centers

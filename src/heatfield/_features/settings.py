@@ -13,8 +13,8 @@ from .layout import NEED_SPECTRUM, VARIANT_BLOCKS, Layout, layout
 
 # Options of the estimators that decide their features, by the names that all of them use.
 OPTIONS = (
-    "blocks", "n_scales", "c_min", "c_max", "transition", "hds_centers", "hds_sigma", "method", "tol",
-    "dtype", "n_jobs",
+    "blocks", "n_scales", "c_min", "c_max", "lengths", "transition", "hds_centers", "hds_sigma", "method",
+    "tol", "dtype", "n_jobs",
 )  # fmt: skip
 
 

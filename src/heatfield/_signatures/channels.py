@@ -8,13 +8,14 @@ The descriptor is not among them: its columns are frozen by a schema number (`_f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._base.check import Array
+from . import shape
 
 if TYPE_CHECKING:
     from .evaluate import Outputs
@@ -53,10 +54,21 @@ class Channel:
     drawn: bool = True  # in the viewer and the plots
     learned: bool = True  # a block of features of points for networks
     with_spectrum: bool = False  # cannot be read off signatures without the spectrum
+    on_request: bool = False  # in tables, files and networks only where it is asked for by its name
+    with_directions: bool = False  # cannot be read off signatures without the directions
+    axes: str = ""  # letters of the axes where they are those of space, not of the spectrum
 
     def values(self, s: Signatures | Outputs) -> Array | None:
         """(m, T) or (m, T, n); None where it was not asked for."""
         return getattr(s, self.name) if self.read is None else self.read(s)
+
+
+def _derived(name: str, symbol: str, label: str, read: Callable[[Any], Array | None], **more: Any) -> Channel:
+    """A column that follows from spectrum and directions: never drawn or learned from unasked."""
+    return Channel(
+        name, symbol, label, read=read, ends=fixed(0.0, 1.0), drawn=False, learned=False,
+        with_spectrum=True, on_request=True, **more,
+    )  # fmt: skip
 
 
 CHANNELS: tuple[Channel, ...] = (
@@ -70,6 +82,11 @@ CHANNELS: tuple[Channel, ...] = (
     ),
     Channel("spectrum", "2tλ", "spectrum", per_axis=True, ramp="spectrum", ends=fixed(-1.0, 0.5),
         menu=4, with_spectrum=True),
+    _derived("linearity", "L", "linearity (filament)", shape.linearity),
+    _derived("planarity", "P", "planarity (surface)", shape.planarity),
+    _derived("sphericity", "S", "sphericity (volume)", shape.sphericity),
+    _derived("verticality", "V", "verticality", shape.verticality, with_directions=True),
+    _derived("normal", "n", "normal", shape.normals, with_directions=True, per_axis=True, axes="xyz"),
 )  # fmt: skip
 
 
@@ -84,7 +101,9 @@ class Column:
     @property
     def name(self) -> str:
         """``dimension``, ``spectrum1``."""
-        return self.channel.name if self.axis is None else f"{self.channel.name}{self.axis + 1}"
+        if self.axis is None:
+            return self.channel.name
+        return f"{self.channel.name}{self.channel.axes[self.axis : self.axis + 1] or self.axis + 1}"
 
     @property
     def label(self) -> str:
@@ -114,19 +133,56 @@ def columns_of(channel: Channel, s: Signatures) -> list[Column]:
     return [Column(channel, k, values[:, :, k]) for k in range(values.shape[2])]
 
 
-def point_table(s: Signatures) -> Array:
+def table_channels(names: Sequence[str] | None = None) -> list[Channel]:
+    """Those of these names, in the order of the registry; None is all that need no asking.
+
+    A wrong name is a ValueError.
+    """
+    if names is None:
+        return [channel for channel in CHANNELS if channel.in_table and not channel.on_request]
+    known = [channel.name for channel in CHANNELS if channel.in_table]
+    wanted = (names,) if isinstance(names, str) else tuple(names)
+    wrong = [name for name in wanted if name not in known]
+    if wrong or not wanted:
+        raise ValueError(f"channels must be some of {', '.join(map(repr, known))}, got {wanted!r}")
+    return [channel for channel in CHANNELS if channel.name in wanted]
+
+
+def values_of(name: str, s: Signatures) -> Array:
+    """One channel by its name; what it needs and lacks is a ValueError."""
+    channel = next(c for c in CHANNELS if c.name == name)
+    values = channel.values(s)
+    if values is not None:
+        return values
+    if channel.with_directions and s.directions is None:
+        raise ValueError(f"{name} needs the directions; compute signatures with with_directions=True")
+    if channel.with_spectrum and s.spectrum is None:
+        raise ValueError(f"{name} needs the spectrum; compute signatures with with_spectrum=True")
+    n = 0 if s.spectrum is None else s.spectrum.shape[2]
+    raise ValueError(f"{name} is not defined for points of {n} coordinate{'s' * (n != 1)}")
+
+
+def point_names(s: Signatures, names: Sequence[str] | None = None) -> list[str]:
+    """Names of the columns of `point_table`."""
+    columns = [column for channel in table_channels(names) for column in columns_of(channel, s)]
+    return [f"{column.name}_s{a}" for a in range(s.dimension.shape[1]) for column in columns]
+
+
+def point_table(s: Signatures, names: Sequence[str] | None = None) -> Array:
     """The channels of ``per_point`` side by side, scale by scale."""
-    found = [channel.values(s) for channel in CHANNELS if channel.in_table]
+    if names is None:
+        found = [channel.values(s) for channel in table_channels()]
+    else:
+        found = [values_of(channel.name, s) for channel in table_channels(names)]
     table = np.concatenate([v[:, :, None] if v.ndim == 2 else v for v in found if v is not None], axis=2)
     return table.reshape(table.shape[0], table.shape[1] * table.shape[2])
 
 
-def file_columns(s: Signatures) -> dict[str, Array]:
+def file_columns(s: Signatures, names: Sequence[str] | None = None) -> dict[str, Array]:
     """``density_s0 .. dimension_s0 .. transition_s0 .. spectrum1_s0 ..``: columns of a file of points."""
     return {
         f"{column.name}_s{a}": column.values[:, a]
-        for channel in CHANNELS
-        if channel.in_table
+        for channel in table_channels(names)
         for column in columns_of(channel, s)
         for a in range(column.values.shape[1])
     }
@@ -171,7 +227,7 @@ def block_values(block: str, s: Signatures | Outputs) -> Array:
 def reordered(s: Signatures, rows: np.ndarray) -> Signatures:
     """The signatures of the same points in another order, or of some of them."""
     own = {field.name for field in fields(s)}
-    names = [c.name for c in CHANNELS if c.read is None and c.name in own]
+    names = ["directions", *(c.name for c in CHANNELS if c.read is None and c.name in own)]
     tables = ((name, getattr(s, name)) for name in names)
     local: dict[str, Any] = {name: None if table is None else table[rows] for name, table in tables}
     return replace(s, **local)

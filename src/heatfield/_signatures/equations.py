@@ -17,6 +17,7 @@ from .._base.check import Array
 from .._base.compile import compiled
 from .._sums.columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 from .eigenvalues import eigenvalues
+from .eigenvectors import eigenvectors
 
 # --- global signatures -------------------------------------------------------------
 
@@ -59,6 +60,12 @@ def spectrum(sums: Array, unit_scales: Array, n: int) -> Array:
     """2t times the eigenvalues of the log-Hessian Q_i, largest first, (m, T, n)."""
     m, steps = sums.shape[:2]
     return eigenvalues(_scaled_covariance(sums, unit_scales, n), n).reshape(m, steps, n) - 1.0
+
+
+def directions(sums: Array, unit_scales: Array, n: int) -> Array:
+    """Unit eigenvectors of Q_i in the order of the spectrum, (m, T, n, n): row k belongs to eigenvalue k."""
+    m, steps = sums.shape[:2]
+    return eigenvectors(_scaled_covariance(sums, unit_scales, n), n).reshape(m, steps, n, n)
 
 
 def gradient_length(sums: Array, unit_scales: Array, n: int) -> Array:

@@ -40,6 +40,7 @@ class Outputs:
     dimension: Array
     transition: Array | None  # only in closed form
     spectrum: Array | None
+    directions: Array | None  # eigenvectors of the spectrum, where they were asked for
     gradient: Array | None  # sqrt(2t) |grad log u|, where it was asked for
     energy: Array
     response: Array
@@ -48,15 +49,18 @@ class Outputs:
 
     def in_order(self, rows: np.ndarray, n_threads: int) -> Outputs:
         """The local outputs with each target in its row of the caller's array."""
-        local = ("density", "dimension", "transition", "spectrum", "gradient")
+        local = ("density", "dimension", "transition", "spectrum", "directions", "gradient")
         moved: dict[str, Any] = {name: _in_order(getattr(self, name), rows, n_threads) for name in local}
         return replace(self, weight_sums=None, **moved)
 
 
-def evaluate(cloud: ArrangedCloud, targets: Targets | None, times: Array, request: Request) -> Outputs:
+def evaluate(
+    cloud: ArrangedCloud, targets: Targets | None, times: Array, request: Request, *, vectors: bool = False
+) -> Outputs:
     """All outputs at the targets, None for every point; the only place where dense or fast is chosen.
 
-    ``times`` is (1, T), or (q, T) with one time per target, in the caller's order.
+    ``times`` is (1, T), or (q, T) with one time per target, in the caller's order. ``vectors``: the
+    eigenvectors of the spectrum too; the sums for them are those of the spectrum.
     """
     n, m = cloud.points.shape
     check_times(times, m, n)
@@ -68,11 +72,13 @@ def evaluate(cloud: ArrangedCloud, targets: Targets | None, times: Array, reques
         request = request.priced(m)
         dense = targets is None and use_dense(cloud, unit, request)
     if dense:
-        return _dense_outputs(cloud, own, unit, request)
-    return _fast_outputs(cloud, where, own, unit, request)
+        return _dense_outputs(cloud, own, unit, request, vectors)
+    return _fast_outputs(cloud, where, own, unit, request, vectors)
 
 
-def _dense_outputs(cloud: ArrangedCloud, times: Array, unit: Array, request: Request) -> Outputs:
+def _dense_outputs(
+    cloud: ArrangedCloud, times: Array, unit: Array, request: Request, vectors: bool
+) -> Outputs:
     """All outputs from one table of exact sums."""
     n = cloud.points.shape[0]
     sums = pair_sums(cloud, unit, request)
@@ -83,6 +89,7 @@ def _dense_outputs(cloud: ArrangedCloud, times: Array, unit: Array, request: Req
         dimension=d,
         transition=equations.transition_exact(sums, unit, d) if request.fourth_moment else None,
         spectrum=equations.spectrum(sums, unit, n) if request.directions else None,
+        directions=equations.directions(sums, unit, n) if vectors else None,
         gradient=equations.gradient_length(sums, unit, n) if request.gradient else None,
         energy=equations.energy(sums, times, n) if request.energy else nothing,
         response=equations.response(sums, unit, n) if request.energy else nothing,
@@ -92,7 +99,7 @@ def _dense_outputs(cloud: ArrangedCloud, times: Array, unit: Array, request: Req
 
 
 def _fast_outputs(
-    cloud: ArrangedCloud, targets: Targets, times: Array, unit: Array, request: Request
+    cloud: ArrangedCloud, targets: Targets, times: Array, unit: Array, request: Request, vectors: bool
 ) -> Outputs:
     """All outputs to a tolerance. ``times`` and ``unit`` are (1, T), or (q, T) in the targets' kd order."""
     n = cloud.points.shape[0]
@@ -102,6 +109,7 @@ def _fast_outputs(
         dimension=np.empty((q, steps)),
         transition=np.empty((q, steps)) if request.fourth_moment else None,
         spectrum=np.empty((q, steps, n)) if request.directions else None,
+        directions=np.empty((q, steps, n, n)) if vectors else None,
         gradient=np.empty((q, steps)) if request.gradient else None,
         energy=np.full(steps, np.nan),
         response=np.full(steps, np.nan),
@@ -169,6 +177,8 @@ def read_off(table: Array, unit: Array, times: Array, a: int, n: int, out: Outpu
                 out.transition[here, a] = equations.transition_exact(sums, unit_time, d)[:, 0]
             if out.spectrum is not None:
                 out.spectrum[here, a] = equations.spectrum(sums, unit_time, n)[:, 0]
+            if out.directions is not None:
+                out.directions[here, a] = equations.directions(sums, unit_time, n)[:, 0]
             if out.gradient is not None:
                 out.gradient[here, a] = equations.gradient_length(sums, unit_time, n)[:, 0]
 

@@ -50,6 +50,31 @@ def scale_schedule(
     return schedule_of(ArrangedCloud.of(checked), count, *check_range(c_min, c_max))
 
 
+def as_lengths(lengths: object, least: int = 1) -> tuple[float, ...] | None:
+    """Lengths sqrt(t) in the unit of the points: positive, increasing, at least so many; None stays None.
+
+    Examples
+    --------
+    >>> as_lengths([0.1, 1])
+    (0.1, 1.0)
+    """
+    if lengths is None:
+        return None
+    try:
+        found = np.asarray(lengths, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty((0, 0))
+    if found.ndim != 1 or not ((found > 0.0) & (found < np.inf)).all():
+        raise ValueError(f"lengths must be a list of positive numbers, got {lengths!r}")
+    if found.size < least:
+        raise ValueError(f"lengths must hold at least {least}, got {lengths!r}")
+    if (np.diff(found) <= 0.0).any():
+        raise ValueError(f"lengths must increase, got {lengths!r}")
+    if not 1e-140 < found[0] <= found[-1] < 1e140:  # beyond, times leave the range of float64
+        raise ValueError(f"lengths must lie between 1e-140 and 1e140, got {lengths!r}")
+    return tuple(found.tolist())
+
+
 def schedule_of(
     cloud: ArrangedCloud, n_scales: int, c_min: float, c_max: float, name: str = "points"
 ) -> Array:

@@ -19,7 +19,7 @@ from .._base.check import (
 )
 from .._cloud.cloud import ArrangedCloud
 from .._sums.columns import Request
-from .scales import schedule_of
+from .scales import as_lengths, schedule_of
 
 METHODS = ("auto", "dense", "fast")
 TRANSITIONS = ("difference", "exact")
@@ -40,6 +40,7 @@ class SignatureSettings:
     n_scales: int = 8
     c_min: float = 0.05
     c_max: float = 0.25
+    lengths: tuple[float, ...] | None = None  # sqrt(t), instead of the cloud's own schedule
     transition: str = "difference"
     hds_centers: tuple[float, ...] | None = None
     hds_sigma: float = 0.5
@@ -50,10 +51,12 @@ class SignatureSettings:
 
     def __post_init__(self) -> None:
         low, high = check_range(self.c_min, self.c_max)
+        lengths = as_lengths(self.lengths, least=2)
         transition = self.own_transition if self.transition is None else self.transition
         checked = {
             "n_dims": check_count(self.n_dims, "n_dims", 1),
-            "n_scales": check_count(self.n_scales, "n_scales", 2),
+            "n_scales": check_count(self.n_scales, "n_scales", 2) if lengths is None else len(lengths),
+            "lengths": lengths,
             "c_min": low,
             "c_max": high,
             "transition": check_choice(transition, "transition", TRANSITIONS),
@@ -94,7 +97,12 @@ class SignatureSettings:
         return thread_count(self.n_jobs)
 
     def times(self, cloud: ArrangedCloud) -> Array:
-        """The schedule of a cloud, (1, T); NaN, with a warning, for fewer than two distinct points."""
+        """The lengths that were asked for, squared, or the schedule of the cloud, (1, T).
+
+        The schedule is NaN, with a warning, for fewer than two distinct points.
+        """
+        if self.lengths is not None:
+            return np.square(self.lengths)[None, :]
         return schedule_of(cloud, self.n_scales, self.c_min, self.c_max)[None, :]
 
     def request(self, *, directions: bool, energy: bool, n_threads: int, gradient: bool = False) -> Request:
@@ -115,7 +123,7 @@ class SignatureSettings:
         found = asdict(self)
         del found["n_jobs"]
         # Left out where they are the default: files written before these options existed stay valid.
-        for name in ("hds_centers", "hds_sigma"):
+        for name in ("hds_centers", "hds_sigma", "lengths"):
             if found[name] == getattr(type(self), name):
                 del found[name]
         return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +14,10 @@ from .._cloud.cloud import ArrangedCloud
 from .._sums.plan import Plan, dense_plan
 from .._sums.targets import Targets
 from . import equations
-from .channels import point_table
+from .channels import point_names, point_table, values_of
 from .evaluate import evaluate
 from .local_type import LOCAL_TYPES, local_type_codes
+from .scales import as_lengths
 from .settings import SignatureSettings
 from .summary import summary_of, summary_of_hds
 
@@ -52,6 +54,11 @@ class Signatures(Summarised):
     energy, response, roughness, relative_roughness : (T,)
         E2, C2, the Dirichlet energy and its ratio to E2; NaN with per-point scales.
     hds : HeatDimensionSpectrum
+    directions : (m, T, n, n)
+        Unit eigenvectors of the log-Hessian: row k belongs to ``spectrum[..., k]``, so the first rows lie
+        along the data (tangents) and the last across (normals). An eigenvector has no sign: the last
+        coordinate that is not 0 is positive. Where two eigenvalues are equal, their directions are any pair
+        that spans the same plane. None unless it was asked for.
     plan : Plan
         What was chosen for each scale and why; None where nothing could be computed.
     """
@@ -67,13 +74,75 @@ class Signatures(Summarised):
     relative_roughness: Array
     hds: HeatDimensionSpectrum
     plan: Plan | None = None
+    directions: Array | None = None
 
     def _summary(self) -> Summary:
         return summary_of(self)
 
-    def per_point(self) -> Array:
-        """phi(x_i): density, dimension, transition and spectrum, scale by scale, (m, (3+n) T)."""
-        return point_table(self)
+    @property
+    def lengths(self) -> Array:
+        """sqrt(t) of every scale, in the unit of the points."""
+        return np.sqrt(self.scales)
+
+    @property
+    def normals(self) -> Array:
+        """(m, T, n): across the data, pointing up; needs directions."""
+        return self._derived("normal")
+
+    @property
+    def verticality(self) -> Array:
+        """(m, T): 1 - |n_z|, 0 on level ground and 1 on a wall; needs directions."""
+        return self._derived("verticality")
+
+    @property
+    def linearity(self) -> Array:
+        """(m, T): (e1 - e2) / e1 with e_k = 1 + 2t lambda_k, the extent along each direction."""
+        return self._derived("linearity")
+
+    @property
+    def planarity(self) -> Array:
+        """(m, T): (e2 - e3) / e1."""
+        return self._derived("planarity")
+
+    @property
+    def sphericity(self) -> Array:
+        """(m, T): e_n / e1."""
+        return self._derived("sphericity")
+
+    def _derived(self, name: str) -> Array:
+        return values_of(name, self)
+
+    def per_point(self, channels: Sequence[str] | None = None) -> Array:
+        """phi(x_i): density, dimension, transition and spectrum, scale by scale, (m, (3+n) T).
+
+        Parameters
+        ----------
+        channels : sequence of str, optional
+            These instead; beside the four there are "linearity", "planarity", "sphericity", and where
+            directions were asked for "normal" and "verticality".
+
+        Returns
+        -------
+        table : (m, columns)
+            Their names: `get_feature_names_out`.
+        """
+        return point_table(self, channels)
+
+    def get_feature_names_out(self, channels: Sequence[str] | None = None) -> np.ndarray:
+        """Names of the columns of `per_point`: ``dimension_s0``, ``spectrum1_s0``, ...
+
+        Returns
+        -------
+        names : (columns,) array of str
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> s = hf.signatures([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]], lengths=[1, 2])
+        >>> s.get_feature_names_out(["dimension", "linearity"]).tolist()
+        ['dimension_s0', 'linearity_s0', 'dimension_s1', 'linearity_s1']
+        """
+        return np.array(point_names(self, channels), dtype=object)
 
     def local_type(self, scale: int) -> np.ndarray:
         """What kind of place each point is at one scale, as words (m,).
@@ -116,8 +185,10 @@ def signatures(
     n_scales: int = 8,
     c_min: float = 0.05,
     c_max: float = 0.25,
+    lengths: ArrayLike | None = None,
     transition: str = "difference",
     with_spectrum: bool = True,
+    with_directions: bool = False,
     hds_centers: ArrayLike | None = None,
     hds_sigma: float = 0.5,
     method: str = "auto",
@@ -135,10 +206,15 @@ def signatures(
         Increasing diffusion times; the default is `scale_schedule` with ``n_scales``,
         ``c_min`` and ``c_max``. A table (m, T), for instance from `adaptive_scales`,
         gives every point its own times.
+    lengths : array_like (T,), optional
+        Instead: the same times as lengths sqrt(t) in the unit of the points, so that columns of two
+        clouds mean the same.
     transition : "difference" or "exact"
         tau by finite differences in log t, as in the paper, or in closed form.
     with_spectrum : bool
         Without the spectrum the work is about two thirds.
+    with_directions : bool
+        Also the eigenvectors of the spectrum: ``s.directions``, ``s.normals``, ``s.verticality``.
     hds_centers, hds_sigma : array_like (K,), float
         Centres (default 0..n) and width of the heat dimension spectrum.
     method : "auto", "dense" or "fast"
@@ -172,6 +248,10 @@ def signatures(
     """
     checked = as_points(points)
     m, n = checked.shape
+    if lengths is not None:
+        if scales is not None:
+            raise ValueError("give scales or lengths, not both: lengths are sqrt(scales)")
+        scales = np.square(as_lengths(lengths))  # type: ignore[arg-type]  # not None
     settings = SignatureSettings(
         n,
         n_scales=n_scales,
@@ -196,17 +276,21 @@ def signatures(
                 "scales must hold at least 2 times for transition='difference', got 1; "
                 "use transition='exact' for a single time"
             )
+    if with_directions and not with_spectrum:
+        raise ValueError("with_directions=True needs with_spectrum=True: they are its eigenvectors")
     where = check_targets(targets, m, n)
     own = scales is not None and np.ndim(scales) == 2
     shown = times if own else times[0]
     rows = m if where is None else where.shape[0]
     if rows == 0 or m == 0 or not np.isfinite(times).all():
-        return _undefined(rows, n, shown, with_spectrum, centers, sigma)
+        found = _undefined(rows, n, shown, with_spectrum, centers, sigma)
+        steps = shown.shape[-1]
+        return replace(found, directions=np.full((rows, steps, n, n), np.nan)) if with_directions else found
 
     energy = where is None and not own  # E2 belongs to all points and one time for them
     request = settings.request(directions=with_spectrum, energy=energy, n_threads=n_threads)
     chosen, times = _chosen_targets(cloud, where, times, method)
-    out = evaluate(cloud, chosen, times, request)
+    out = evaluate(cloud, chosen, times, request, vectors=with_directions)
     out = out.in_order((cloud if chosen is None else chosen.places).order, n_threads)
     u, d = out.density, out.dimension
     tau = out.transition if out.transition is not None else equations.transition_by_difference(d, times)
@@ -224,6 +308,7 @@ def signatures(
         relative_roughness=equations.relative_roughness(out.energy, dirichlet),
         hds=hds,
         plan=dense_plan(times) if out.plan.tol is None else out.plan,
+        directions=out.directions,
     )
 
 

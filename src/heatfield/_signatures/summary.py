@@ -35,6 +35,8 @@ def summary_of(s: Signatures) -> Summary:
     ]
     for dims, names in _by_shape(s).items():
         lines.append(("per point", f"{dims}  {', '.join(names)}"))
+    if s.directions is not None:
+        lines.append(("per point", f"{shape(s.directions)}  directions; normals, verticality"))
     lines.append(("as a whole", f"{shape(s.energy)}  energy, response, roughness, relative_roughness"))
     lines.append(("hds", _shares(s.hds)))
     chosen = (
@@ -70,7 +72,7 @@ def _by_shape(s: Signatures) -> dict[str, list[str]]:
     """Names of the local signatures by the shape of their arrays."""
     found: dict[str, list[str]] = {}
     for channel in CHANNELS:
-        values = channel.values(s)
+        values = None if channel.on_request else channel.values(s)
         if values is not None:
             words = channel.name + (f" [{channel.unit}]" if channel.unit else "")
             found.setdefault(shape(values), []).append(words)

@@ -12,6 +12,7 @@ from .._base.lazy import lazy_names
 from ._registry import METHODS, Record, Records, available
 
 if TYPE_CHECKING:
+    from ._covariance_points import CovariancePointClassifier as CovariancePointClassifier
     from ._descriptor_classifier import DescriptorClassifier as DescriptorClassifier
     from ._dgcnn import DGCNN as DGCNN
     from ._fpfh import FPFH as FPFH
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _HOME = {name: method.module for name, method in METHODS.items()}
 _HOME["DescriptorClassifier"] = "_descriptor_classifier"  # no method of its own: the read-out of descriptors
+_HOME["CovariancePointClassifier"] = "_covariance_points"  # not of the paper: it labels points, not clouds
 
 __all__ = ["Record", "Records", "available", *_HOME]
 __getattr__, __dir__ = lazy_names(globals(), _HOME)

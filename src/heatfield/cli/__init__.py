@@ -16,6 +16,7 @@ VERBS = {
     "survey": ("._survey", "turn tiles that are one cloud into tiles with signatures at every point"),
     "train": ("._train", "learn to classify files, with cross-validation, and save the model"),
     "predict": ("._predict", "classify files with a model that was trained before"),
+    "points": ("._points", "label every point of files: train on labelled points, or predict"),
     "info": ("._info", "say what is in a file, and what describing it would cost"),
     "view": ("._view", "make a page to look at one cloud: turn it, colour it, step through the scales"),
     "report": ("._report", "make a page about a folder: map, spectra, classes, neighbours, outliers"),

@@ -10,9 +10,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._ours import is_errors, is_metadata, may_replace
+from ._dictionary import dictionary_path, facts_of, write_dictionary
+from ._ours import is_dictionary, is_errors, is_metadata, may_replace
 from ._parts import clear_parts
-from ._reading import add_reading, most_common, other_dimension, reading_options
+from ._reading import add_reading, most_common, other_dimension, reading_options, skeleton_words
+from ._scales import add_scales, scale_options
 from ._survey import add_cluster
 
 if TYPE_CHECKING:
@@ -33,14 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--variant", choices=_VARIANTS, default="desc", help="which descriptor (default desc)"
     )
     parser.add_argument(
-        "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
-    )
-    parser.add_argument(
-        "--c-min", type=float, default=0.05, metavar="C", help="finest time over r_nn² (default 0.05)"
-    )
-    parser.add_argument(
-        "--c-max", type=float, default=0.25, metavar="C", help="coarsest time over diam² (default 0.25)"
-    )
+        "--labels", type=Path, metavar="CSV",
+        help="classes from a table: file,label (default: the folders of one PATH, where there are several)",
+    )  # fmt: skip
+    add_scales(parser)
     parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
     parser.add_argument(
         "--method", choices=("auto", "dense", "fast"), default="auto",
@@ -55,7 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--point-channels", metavar="A,B",
-        help="of --per-point: some of density,dimension,transition,spectrum,local_type (default: first four)",
+        help="of --per-point: some of density,dimension,transition,spectrum (the default), local_type, "
+        "linearity,planarity,sphericity,verticality,normal",
     )  # fmt: skip
     parser.add_argument(
         "--point-dtype",
@@ -73,11 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0: all described. 1: some files could not be, see the .errors.csv. 2: nothing could start."""
-    from .._base.check import check_count, check_range, thread_count
+    from .._base.check import check_count, thread_count
     from .._base.optional import need
     from .._features.descriptor import HFSDescriptor
     from ._collect import collect
     from ._features import TABLES, is_features, write_errors
+    from ._labels import labels_of
     from ._lock import alone
     from ._prices import prices_of_task, worth_measuring
     from ._shards import load_shard
@@ -97,7 +97,6 @@ def run(options: argparse.Namespace) -> int:
             f"cannot write {str(out)!r}: it exists and is not a table of features; give another name"
         )
     _check_beside(out, options.per_point)
-    check_range(options.c_min, options.c_max)
     check_count(options.shard, "--shard", 1)
     workers = thread_count(options.jobs)
     settings = _settings(options)
@@ -105,6 +104,7 @@ def run(options: argparse.Namespace) -> int:
     files, skipped = collect(options.paths)
     parts = out.with_name(out.name + ".parts")
     files = _not_ours(files, out, parts)
+    labels = labels_of(options.paths, files, options.labels)
     started = time.perf_counter()
     with alone(parts, out, *_beside(out)):
         prices = prices_of_task(parts, worth_measuring(files, settings.reading))
@@ -119,7 +119,8 @@ def run(options: argparse.Namespace) -> int:
             raise ValueError(
                 f"files changed while they were described, {missing[0]!r} among others; run the command again"
             )
-        errors, empty = _write(out, files, [r for r in results if r is not None], settings)
+        found = [r for r in results if r is not None]
+        errors, empty = _write(out, files, found, settings, labels)
         path = write_errors(out, errors)
         clear_parts(parts)
     seconds = time.perf_counter() - started
@@ -135,6 +136,9 @@ def run(options: argparse.Namespace) -> int:
             + (f"{workers} process{'es' * (workers > 1)}" if options.cluster is None else "by the cluster")
             + (f", {100 * reading / work:.0f} % of the work was reading" if work else "")
         )
+        how = skeleton_words(files, settings.reading)
+        if how:
+            print(how)
         if empty:
             print(f"{empty} clouds have fewer than two distinct points: their features are empty (NaN)")
     if errors:
@@ -153,6 +157,7 @@ def _check_beside(out: Path, per_point: str | None) -> None:
     may_replace(failures, is_errors, "a list of failed files")
     if out.suffix == ".csv":
         may_replace(metadata, is_metadata, "the description of a table of features")
+    may_replace(dictionary_path(out), is_dictionary, "the dictionary of a table of features")
     folder = _point_folder(out)
     if per_point and folder.is_dir() and not (folder / _MARK).is_file() and any(folder.iterdir()):
         raise ValueError(
@@ -178,7 +183,8 @@ def _own_folder(out: Path) -> None:
 
 def _not_ours(files: list[str], out: Path, parts: Path) -> list[str]:
     """The files without those that an earlier run of the command wrote beside them."""
-    own = {os.path.realpath(path) for path in (out, out.with_suffix(".errors.csv"))}
+    beside = (out, out.with_suffix(".errors.csv"), dictionary_path(out))
+    own = {os.path.realpath(path) for path in beside}
     folders = {os.path.realpath(path) for path in (parts, _point_folder(out))}
     kept = []
     for file in files:
@@ -196,9 +202,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     blocks = [b.strip() for b in options.blocks.split(",")] if options.blocks else None
     descriptor = {
         "variant": options.variant,
-        "n_scales": options.scales,
-        "c_min": options.c_min,
-        "c_max": options.c_max,
+        **scale_options(options),
         "transition": options.transition,
         "blocks": blocks,
         "method": options.method,
@@ -213,7 +217,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 
 def _write(
-    out: Path, files: list[str], results: list[Result], settings: Settings
+    out: Path, files: list[str], results: list[Result], settings: Settings, labels: dict[str, str]
 ) -> tuple[list[tuple[str, str, str]], int]:
     """The table and the list of failures. The table has the dimension of most files, or of --dims."""
     import numpy as np
@@ -235,8 +239,13 @@ def _write(
             errors.append((file, place, problem))
         else:
             good.append(i)
-    names = HFSDescriptor(**settings.descriptor, n_dims=dims).get_feature_names_out().tolist()
+    descriptor = HFSDescriptor(**settings.descriptor, n_dims=dims)
+    names = descriptor.get_feature_names_out().tolist()
     features = np.array([rows[i] for i in good]).reshape(len(good), len(names))
     metadata = {**settings.describe(), "n_dims": dims}
-    write_features(out, [files[i] for i in good], counts[good], names, features, metadata)
+    extents = np.concatenate([result.extents for result in results])[good]
+    own = [labels.get(files[i], "") for i in good] if labels else None
+    facts = facts_of(extents, settings.descriptor, own)
+    write_features(out, [files[i] for i in good], counts[good], names, features, metadata, facts)
+    write_dictionary(out, facts, descriptor)
     return errors, int(np.isnan(features).all(axis=1).sum()) if names else 0

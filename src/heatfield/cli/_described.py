@@ -74,23 +74,6 @@ def describe_files(
     )
 
 
-def class_labels(root: Path, files: list[str], table: Path | None) -> dict[str, str]:
-    """The class of each file; none unless every file lies in a folder and there are two of them."""
-    if table is not None:
-        from ..datasets._folder import read_csv
-
-        rows = [row for number, row in read_csv(table) if len(row) > 1 and (number > 1 or row[0] != "file")]
-        known = {str(Path(root, row[0])): row[1].strip() for row in rows}
-        found = {file: known[file] for file in files if file in known}
-        if not found:
-            raise ValueError(f"{str(table)!r} names no file in {str(root)!r}")
-        return found
-    parts = [Path(file).relative_to(root).parts for file in files]
-    if any(len(part) < 2 for part in parts) or len({part[0] for part in parts}) < 2:
-        return {}
-    return {file: part[0] for file, part in zip(files, parts, strict=True)}
-
-
 def sketches_of(files: list[str], reading: dict[str, Any], quiet: bool) -> list[Array]:
     """A few points of each file for its thumbnail."""
     from .._base.progress import progress_bar

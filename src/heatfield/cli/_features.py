@@ -33,35 +33,45 @@ def write_features(
     names: Sequence[str],
     features: NDArray[np.float64],
     metadata: dict[str, Any],
+    facts: dict[str, NDArray[Any]] | None = None,
 ) -> None:
-    """Columns ``file, points_in_file, points`` and the features, whole or not at all.
+    """Columns ``file, points_in_file, points``, the ``facts`` and the features, whole or not at all.
 
     The metadata goes into the schema of a Parquet file, into the array ``metadata`` of an NPZ, and
     for CSV, which has no place for it, into a file beside it.
     """
-    text = json.dumps(metadata, sort_keys=True)
+    facts = facts or {}
+    text = json.dumps({**metadata, "facts": list(facts)}, sort_keys=True)
     if target.suffix == ".parquet":
-        write_atomically(target, _parquet(files, counts, names, features, text))
+        write_atomically(target, _parquet(files, counts, facts, names, features, text))
     elif target.suffix == ".npz":
         buffer = io.BytesIO()
-        np.savez_compressed(
-            buffer,
-            files=np.array(files, dtype=str),
-            points_in_file=counts[:, 0],
-            points=counts[:, 1],
-            features=features,
-            names=np.array(names, dtype=str),
-            metadata=np.array(text),
-        )
+        arrays: dict[str, Any] = {
+            "files": np.array(files, dtype=str),
+            "points_in_file": counts[:, 0],
+            "points": counts[:, 1],
+            "features": features,
+            "names": np.array(names, dtype=str),
+            **facts,
+            "metadata": np.array(text),
+        }
+        np.savez_compressed(buffer, **arrays)
         write_atomically(target, buffer.getvalue())
     else:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["file", "points_in_file", "points", *names])
-        for file, (in_file, used, _), row in zip(files, counts.tolist(), features.tolist(), strict=True):
-            writer.writerow([safe_cell(file), in_file, used, *("" if v != v else repr(v) for v in row)])
+        writer.writerow(["file", "points_in_file", "points", *facts, *names])
+        known = [column.tolist() for column in facts.values()]
+        for i, (file, (in_file, used, _)) in enumerate(zip(files, counts.tolist(), strict=True)):
+            cells = [*(column[i] for column in known), *features[i].tolist()]
+            writer.writerow([safe_cell(file), in_file, used, *map(_cell, cells)])
         write_atomically(target, out.getvalue().encode("utf-8", "surrogateescape"))
         write_atomically(target.with_suffix(".meta.json"), (text + "\n").encode())
+
+
+def _cell(value: Any) -> str:
+    """A word or a number of a row; nothing for NaN."""
+    return safe_cell(value) if isinstance(value, str) else "" if value != value else repr(value)
 
 
 def safe_cell(text: str) -> str:
@@ -160,6 +170,7 @@ def _unsafe(cell: str) -> str:
 def _parquet(
     files: Sequence[str],
     counts: NDArray[np.int64],
+    facts: dict[str, NDArray[Any]],
     names: Sequence[str],
     features: NDArray[np.float64],
     text: str,
@@ -170,6 +181,7 @@ def _parquet(
         "points_in_file": pa.array(counts[:, 0]),
         "points": pa.array(counts[:, 1]),
     }
+    columns |= {name: pa.array(column.tolist()) for name, column in facts.items()}
     for c, name in enumerate(names):
         columns[name] = pa.array(np.ascontiguousarray(features[:, c]))
     buffer = io.BytesIO()

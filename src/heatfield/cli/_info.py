@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._reading import add_reading, reading_options
+from ._scales import add_scales, scale_options, words
 
 if TYPE_CHECKING:
     from ..io import Cloud
@@ -19,9 +20,7 @@ _BUDGET = 4096
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="files of points")
-    parser.add_argument(
-        "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
-    )
+    add_scales(parser, ends=False)
     add_reading(parser)
 
 
@@ -34,17 +33,19 @@ def run(options: argparse.Namespace) -> int:
     from ._words import in_command_words
 
     failed = False
-    reading = reading_options(options)
+    # What is in the file: of a skeleton its nodes, unless a budget asks for points.
+    reading, scales = reading_options(options), scale_options(options)
+    reading["skeleton"] = "nodes" if options.nodes else None
     for file in options.files:
         try:
-            print(printable(file), *_facts(read_cloud(file, **reading), options.scales), sep="\n  ")
+            print(printable(file), *_facts(read_cloud(file, **reading), scales), sep="\n  ")
         except ReadError as error:
             print(f"heatfield info: {printable(in_command_words(str(error)))}", file=sys.stderr)
             failed = True
     return int(failed)
 
 
-def _facts(cloud: Cloud, n_scales: int) -> list[str]:
+def _facts(cloud: Cloud, asked: dict[str, Any]) -> list[str]:
     """The paragraph, line by line."""
     import numpy as np
 
@@ -80,11 +81,13 @@ def _facts(cloud: Cloud, n_scales: int) -> list[str]:
     lines.append(f"duplicates  {m - distinct}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HeatFieldWarning)
-        scales = scale_schedule(points, n_scales)
-    if np.isnan(scales).any():
+        own = scale_schedule(points, asked["n_scales"])
+    if np.isnan(own).any():
         return [*lines, "scales      none: two distinct points are needed"]
-    lines.append(f"r_nn        {np.sqrt(scales[0] / 0.05):.6g}  (mean distance to the nearest other point)")
-    lines.append(f"diameter    {np.sqrt(scales[-1] / 0.25):.6g}")
+    lines.append(f"r_nn        {np.sqrt(own[0] / 0.05):.6g}  (mean distance to the nearest other point)")
+    lines.append(f"diameter    {np.sqrt(own[-1] / 0.25):.6g}")
+    scales = own if asked["lengths"] is None else np.square(asked["lengths"])
+    lines.append("lengths √t  " + words(np.sqrt(scales).tolist()))
     lines.append("scales t    " + "  ".join(f"{t:.4g}" for t in scales))
     forecast = expected_seconds(points, scales)
     cores = thread_count(-1)
@@ -94,7 +97,9 @@ def _facts(cloud: Cloud, n_scales: int) -> list[str]:
     )
     if forecast.seconds > _LONG and m > _BUDGET:
         some = points[np.random.default_rng(0).permutation(m)[:_BUDGET]]
-        less = expected_seconds(some, n_scales=n_scales).seconds
+        less = expected_seconds(
+            some, None if asked["lengths"] is None else scales, n_scales=len(scales)
+        ).seconds
         lines.append(f"            with --budget {_BUDGET} about {_duration(less)}")
     return lines
 

@@ -67,6 +67,7 @@ def json_with(*names: str) -> Callable[[Path], bool]:
 
 
 is_errors = begins_with(ERRORS)
+is_dictionary = begins_with(b"column,block,scales,meaning")
 is_metadata = json_with("descriptor", "reading", "schema", "version")
 is_page = holds_early(b'<meta name="generator" content="heatfield">')
 is_scores = json_with("settings", "reading", "clouds", "content")

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from .._base.check import HeatFieldWarning
+from .._signatures import channels as registry
 from .._signatures.signatures import signatures
 from ..io import Cloud, channel_names, write_signatures
 
@@ -38,9 +39,16 @@ def write_per_point(
             n_scales=descriptor["n_scales"],
             c_min=descriptor["c_min"],
             c_max=descriptor["c_max"],
+            lengths=descriptor.get("lengths"),
             transition=descriptor["transition"] or own,
-            with_spectrum=channels is None or bool({"spectrum", "local_type"} & set(channels)),
+            with_spectrum=channels is None or _needs(channels, "with_spectrum") or "local_type" in channels,
+            with_directions=channels is not None and _needs(channels, "with_directions"),
             method=descriptor["method"],
             tol=descriptor["tol"],
         )
     write_signatures(target, cloud, s, channels=channels, dtype=dtype)
+
+
+def _needs(channels: tuple[str, ...], what: str) -> bool:
+    """Whether one of the channels says that it cannot be read without ``what``."""
+    return any(getattr(channel, what) for channel in registry.CHANNELS if channel.name in channels)

@@ -10,6 +10,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .._base.check import Array
 
+# Points that stand for a skeleton where neither --budget nor --nodes is given.
+SKELETON_POINTS = 1024
+
+
+def skeleton_words(files: Sequence[str], reading: dict[str, Any]) -> str:
+    """How skeletons among the files are read, "" where there are none."""
+    names = [file.lower().removesuffix(".gz") for file in files]
+    if not any(name.endswith(".swc") for name in names):
+        return ""
+    if reading["skeleton"] == "nodes":
+        return "skeletons: their nodes as they are"
+    if reading["budget"] is not None and reading["sampling"] != "auto":
+        return f"skeletons: at most {reading['budget']} of their nodes"
+    count = reading["budget"] or reading["skeleton"]
+    return f"skeletons: {count} points each, even by arc length (--nodes takes their nodes)"
+
 
 def add_reading(
     parser: argparse.ArgumentParser,
@@ -30,6 +46,10 @@ def add_reading(
     parser.add_argument("--atoms", default="CA", help="of molecules: CA, all, or names such as N,CA,C")
     parser.add_argument("--chain", help="of molecules: one chain")
     parser.add_argument("--soma", choices=("keep", "drop"), default="keep", help="of neurons: the cell body")
+    parser.add_argument(
+        "--nodes", action="store_true",
+        help=f"of neurons: the nodes as they are (default: {SKELETON_POINTS} points, even by arc length)",
+    )  # fmt: skip
     parser.add_argument(
         "--drop-invalid", action="store_true", help="leave out points that are NaN or infinite"
     )
@@ -57,6 +77,7 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
         "atoms": options.atoms.split(",") if "," in options.atoms else options.atoms,
         "chain": options.chain,
         "soma": options.soma,
+        "skeleton": "nodes" if options.nodes else SKELETON_POINTS,
         "invalid": "drop" if options.drop_invalid else "raise",
         "max_bytes": options.max_bytes,
         "dims": options.dims,

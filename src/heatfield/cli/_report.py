@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._reading import add_reading, reading_options
+from ._reading import add_reading, reading_options, skeleton_words
+from ._scales import add_scales, scale_options
 
 if TYPE_CHECKING:
     from ..report import Collection
@@ -29,13 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="desc",
         help="the descriptor (default desc)",
     )
-    parser.add_argument("--scales", type=int, default=8, metavar="T", help="diffusion times (default 8)")
+    add_scales(parser, ends=False)
     add_reading(parser, seed="of sampling, folds and shuffles", budget=1024)
     parser.add_argument("--folds", type=int, default=5, metavar="K", help="of cross-validation (default 5)")
     parser.add_argument(
         "--head", choices=("lda", "svm", "mlp", "auto"), default="lda",
         help="the read-out (default lda, the quickest); auto chooses in each fold, which takes minutes",
     )  # fmt: skip
+    parser.add_argument("--svg", action="store_true", help="figures as SVG, for print (default: PNG)")
     parser.add_argument("--embedding", choices=("auto", "pca", "umap"), default="auto")
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="say nothing")
@@ -56,9 +58,10 @@ def run(options: argparse.Namespace) -> int:
     out = check_page(options.out, options.folder)
     if not Path(options.folder).is_dir():
         raise ValueError(f"there is no folder {options.folder!r}; check the spelling")
-    for name in ("folds", "scales", "budget"):
+    for name in ("folds", "budget"):
         check_count(getattr(options, name), f"--{name}", 2)
     thread_count(options.jobs)
+    scale_options(options)
     # Files only, also where there is no screen; where there is no matplotlib, this says how to install it.
     pyplot().switch_backend("Agg")
     started = time.perf_counter()
@@ -83,6 +86,7 @@ def run(options: argparse.Namespace) -> int:
                 folds=options.folds,
                 head=options.head,
                 embedding=options.embedding,
+                figures="svg" if options.svg else "png",
                 seed=options.seed,
                 tick=tick,
             )
@@ -105,14 +109,18 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     from .._features.descriptor import HFSDescriptor
     from ..report import Collection
     from ._collect import collect
-    from ._described import class_labels, describe_files, sketches_of
+    from ._described import describe_files, sketches_of
+    from ._labels import class_labels
 
     root = Path(options.folder)
     files, _ = collect([options.folder])
     labels = class_labels(root, files, options.labels)
     files = [file for file in files if file in labels] if options.labels else files
-    descriptor = {"variant": options.variant, "n_scales": options.scales}
+    descriptor = {"variant": options.variant, **scale_options(options)}
     reading = reading_options(options)
+    how = skeleton_words(files, reading)
+    if how and not options.quiet:
+        print(how, flush=True)
     found = describe_files(
         files, descriptor, reading, out=out, workers=thread_count(options.jobs), quiet=options.quiet
     )

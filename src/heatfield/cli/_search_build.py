@@ -16,8 +16,9 @@ from .._classifier.saving.folder import check_place
 from .._features.descriptor import HFSDescriptor
 from .._search.index import HFSIndex
 from ._collect import collect
-from ._described import class_labels, describe_files, sketches_of
+from ._described import describe_files, sketches_of
 from ._features import TABLES, is_features, read_features, write_errors
+from ._labels import class_labels
 from ._lock import alone
 from ._ours import is_errors, may_replace
 from ._parts import clear_parts, parts_of

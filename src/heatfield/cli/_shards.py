@@ -31,6 +31,7 @@ from .._base import announce
 from .._base.arrays import read_arrays
 from .._base.check import HeatFieldWarning, OutOfRangeError, as_points
 from .._base.files import remove_unfinished, write_atomically
+from .._cloud.cloud import ArrangedCloud
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import SCHEMA
 from .._sums.costs import costs_from, fixed_costs
@@ -88,6 +89,7 @@ class Result:
     counts: NDArray[np.int64]  # (k, 3): points in the file, points described, dimension; -1 where unreadable
     features: list[NDArray[np.float64]]  # one per file, empty where unreadable
     problems: list[tuple[str, str]]  # place and problem, ("", "") where fine
+    extents: NDArray[np.float64]  # (k, 2): mean distance to the nearest other point, diameter; NaN if unknown
     seconds: tuple[float, float] = (0.0, 0.0)  # reading, describing; not stored
 
 
@@ -102,7 +104,7 @@ def _run_shard(shard: Shard) -> tuple[float, float]:
     started = time.perf_counter()
     path = shard.path  # of the files as they are before they are read
     k = len(shard.files)
-    result = Result(np.full((k, 3), -1, np.int64), [np.empty(0)] * k, [("", "")] * k)
+    result = Result(np.full((k, 3), -1, np.int64), [np.empty(0)] * k, [("", "")] * k, np.full((k, 2), np.nan))
     clouds = {}
     for i, file in enumerate(shard.files):
         try:
@@ -121,6 +123,8 @@ def _run_shard(shard: Shard) -> tuple[float, float]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HeatFieldWarning)  # rows of NaN are counted at the end
             _describe_rows(shard.settings.descriptor, rows, clouds, result)
+    for i, cloud in clouds.items():
+        result.extents[i] = _extents(cloud.points)
     if shard.settings.per_point:
         for i, cloud in clouds.items():
             try:
@@ -133,6 +137,14 @@ def _run_shard(shard: Shard) -> tuple[float, float]:
     Path(shard.folder).mkdir(parents=True, exist_ok=True)
     write_atomically(path, _pack(result))
     return reading, time.perf_counter() - started - reading
+
+
+def _extents(points: NDArray[np.float64]) -> tuple[float, float]:
+    """r_nn and diameter of a cloud; NaN for fewer than two distinct points."""
+    if len(points) < 2:
+        return np.nan, np.nan
+    cloud = ArrangedCloud.of(points)
+    return (cloud.spacing, cloud.diameter) if cloud.spacing > 0.0 else (np.nan, np.nan)
 
 
 def _describe_rows(
@@ -176,14 +188,16 @@ def leave_with_parent(stop: Connection, speaks: Semaphore | None = None) -> None
 def load_shard(path: Path, files: int | None = None) -> Result | None:
     """A stored result of so many files; None where there is none, or where it is damaged."""
     try:
-        data = read_arrays(path, ("counts", "widths", "values", "problems"))
+        data = read_arrays(path, ("counts", "widths", "values", "problems", "extents"))
         counts, widths = data["counts"].astype(np.int64), data["widths"].astype(np.int64)
         k = len(counts) if files is None else files
         whole = counts.shape == (k, 3) and data["problems"].shape == (k, 2) and data["values"].ndim == 1
+        whole = whole and data["extents"].shape == (k, 2)
         if not whole or widths.shape != (k,) or (widths < 0).any() or widths.sum() != len(data["values"]):
             return None
         problems = [(str(a), str(b)) for a, b in data["problems"]]
-        return Result(counts, np.split(data["values"].astype(float), np.cumsum(widths)[:-1]), problems)
+        rows = np.split(data["values"].astype(float), np.cumsum(widths)[:-1])
+        return Result(counts, rows, problems, data["extents"].astype(float))
     except (OSError, ValueError):
         return None
 
@@ -196,5 +210,6 @@ def _pack(result: Result) -> bytes:
         widths=np.array([len(row) for row in result.features]),
         values=np.concatenate(result.features),
         problems=np.array(result.problems, dtype=str).reshape(-1, 2),
+        extents=result.extents,
     )
     return buffer.getvalue()

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._base.progress import trainings_to_come
+from .._classifier.auto_words import AUTO_WORDS
 from ._ours import is_kept
 from ._parts import clear_parts
-from ._reading import read_clouds, reading_options
+from ._reading import read_clouds, reading_options, skeleton_words
 from ._train_options import LEARNED, add_arguments, classifier_settings
 
 if TYPE_CHECKING:
@@ -88,14 +89,17 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     text = json.dumps([content, deciding, options.folds, asdict(prices)], sort_keys=True)
     start = parts / hashlib.sha256(text.encode()).hexdigest()[:16]
     model = HFSClassifier(**settings)
+    if not options.quiet:
+        print(f"{len(kept)} clouds of {len(set(labels.tolist()))} classes, variant {model.variant}")
+        for words in (skeleton_words(files, reading), *_forecast(model, kept, options)):
+            if words:
+                print(words, flush=True)
     try:
         with fixed_costs(prices):
             features, n_dims = _features(model, kept, parts, options.quiet), kept[0].shape[1]
     except OutOfRangeError as error:
         file = files[list(clouds)[error.cloud or 0]]
         raise ValueError(f"{file!r}: {error.problem}") from None
-    if not options.quiet:
-        print(f"{len(kept)} clouds of {len(set(labels.tolist()))} classes, variant {options.variant}")
     report: dict[str, Any] = {
         "settings": settings,
         "reading": reading,
@@ -114,6 +118,9 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
     if not options.quiet and uncalibrated(model):
         print(f"heatfield train: {uncalibrated(model)}", file=sys.stderr)
     if not options.quiet:
+        if model.variant not in LEARNED and model.head == "auto":
+            tried = ", ".join(f"{h} {100 * v:.1f} %" for h, v in model.head_scores_.items())
+            print(f"read-out {model.head_}, the best by mean accuracy over classes ({tried})")
         print(f"model -> {out}")
     if errors:
         print(
@@ -142,6 +149,29 @@ def _labelled(options: argparse.Namespace, parts: Path) -> tuple[list[str], list
             + ("" if options.labels else "; each folder in it is a class")
         )
     return files, names
+
+
+def _forecast(model: Any, clouds: list[Array], options: argparse.Namespace) -> list[str]:
+    """What was chosen where the user did not choose, and how long its features take."""
+    from .._base.check import thread_count
+    from .._signatures.forecast import expected_seconds
+
+    if model.variant in LEARNED:
+        return []
+    sizes = sorted(range(len(clouds)), key=lambda i: len(clouds[i]))
+    middle = clouds[sizes[len(sizes) // 2]]
+    lengths = model.lengths
+    scales = None if lengths is None else [length**2 for length in lengths]
+    once = expected_seconds(middle, scales, n_scales=model.n_scales, method=model.method).seconds
+    # The second layer of "joint" and its pooling take about four times the signatures.
+    seconds = once * len(clouds) * (5 if model.variant == "joint" else 1.5) / thread_count(model.n_jobs)
+    out = [] if options.variant else [
+        f"no --variant given: {model.variant}, in closed form; --variant full learns the pooling instead"
+    ]  # fmt: skip
+    out.append(f"features: about {max(1, round(seconds))} s")
+    if model.head == "auto":
+        out.append("read-out: chosen in every fold; " + AUTO_WORDS)
+    return out
 
 
 def _features(model: Any, clouds: list[Array], parts: Path, quiet: bool) -> Any:

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ._reading import add_reading
+from ._scales import add_scales, scale_options
 
 _CLOSED_FORM = ("simple", "desc", "joint")
 LEARNED = ("full", "dgcnn")
+# Without --variant: closed-form features, read out by the best of the fast heads.
+OWN_VARIANT = "joint"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,13 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model, a new folder, or one that holds an older model",
     )
     parser.add_argument(
-        "--variant", choices=(*_CLOSED_FORM, *LEARNED), default="full", help="which classifier (default full)"
+        "--variant",
+        choices=(*_CLOSED_FORM, *LEARNED),
+        help="which classifier (default joint, in closed form; full learns the pooling, which takes longer)",
     )
     parser.add_argument(
         "--head",
         choices=("mlp", "lda", "svm", "auto"),
-        default="mlp",
-        help="read-out of simple, desc and joint",
+        help="read-out of simple, desc and joint (default mlp; auto where no variant is given)",
     )
     parser.add_argument(
         "--folds", type=int, default=5, metavar="K", help="of the cross-validation; 0 for none (default 5)"
@@ -66,9 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--patience", type=int, metavar="E", help="with --validation: stop E epochs after the best one"
     )
-    parser.add_argument(
-        "--scales", type=int, default=8, metavar="T", help="number of diffusion times (default 8)"
-    )
+    add_scales(parser)
     parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
     parser.add_argument(
         "--blocks", metavar="A,B", help="only these blocks of features, such as hds,log_density"
@@ -81,9 +83,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def classifier_settings(options: argparse.Namespace) -> dict[str, Any]:
     """As arguments of `HFSClassifier`."""
+    variant = options.variant or OWN_VARIANT
     settings = {
-        "variant": options.variant,
-        "head": options.head,
+        "variant": variant,
+        "head": options.head or ("mlp" if options.variant else "auto"),
         "epochs": options.epochs,
         "batch_size": options.batch,
         "train_points": options.train_points,
@@ -92,11 +95,11 @@ def classifier_settings(options: argparse.Namespace) -> dict[str, Any]:
         "class_weight": options.class_weight,
         "validation": options.validation,
         "patience": options.patience,
-        "n_scales": options.scales,
+        **scale_options(options),
         "transition": options.transition,
         "blocks": [b.strip() for b in options.blocks.split(",")] if options.blocks else None,
         "random_state": options.seed,
         "device": options.device,
         "n_jobs": options.jobs,
     }
-    return {**settings, "progress": False} if options.quiet and options.variant in LEARNED else settings
+    return {**settings, "progress": False} if options.quiet and variant in LEARNED else settings

@@ -7,7 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from ._reading import add_reading, reading_options
+from ._reading import add_reading, reading_options, skeleton_words
+from ._scales import add_scales, scale_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,13 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PAGE",
         help="default view.html",
     )
-    parser.add_argument("--scales", type=int, default=8, metavar="T", help="diffusion times (default 8)")
-    parser.add_argument(
-        "--c-min", type=float, default=0.05, metavar="C", help="finest time over r_nn² (default 0.05)"
-    )
-    parser.add_argument(
-        "--c-max", type=float, default=0.25, metavar="C", help="coarsest time over diam² (default 0.25)"
-    )
+    add_scales(parser)
     parser.add_argument(
         "--most-points", type=int, default=200_000, metavar="M",
         help="draw at most M points, chosen at random, with their signatures in the whole (default 200000)",
@@ -40,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0: the page is written. 1: the file cannot be read. 2: nothing could start."""
-    from .._base.check import check_count, check_range
+    from .._base.check import check_count
     from .._base.files import write_atomically
     from ..io import ReadError, read_cloud
     from ..view import view_page
@@ -49,8 +44,7 @@ def run(options: argparse.Namespace) -> int:
     from ._words import in_command_words
 
     out = check_page(options.out, options.file)
-    check_range(options.c_min, options.c_max)
-    check_count(options.scales, "--scales", 2)
+    scales = scale_options(options)
     check_count(options.most_points, "--most-points", 1)
     reading = reading_options(options)
 
@@ -65,16 +59,15 @@ def run(options: argparse.Namespace) -> int:
         print(f"heatfield view: {printable(in_command_words(str(error)))}", file=sys.stderr)
         return 1
     m, n = cloud.points.shape
-    say(
-        f"{options.file}: {m:,} points in {n} dimensions; computing signatures at {options.scales} scales ..."
-    )
+    if cloud.format == "swc":
+        say(skeleton_words(["x.swc"], reading))
+    count = len(scales["lengths"] or range(scales["n_scales"]))
+    say(f"{options.file}: {m:,} points in {n} dimensions; computing signatures at {count} scales ...")
     page = view_page(
         cloud.points,
         name=printable(Path(options.file).name),
         columns=cloud.columns,
-        n_scales=options.scales,
-        c_min=options.c_min,
-        c_max=options.c_max,
+        **scales,
         most_points=options.most_points,
         upright=cloud.format in ("las", "pcd"),
         theme=options.theme,

@@ -23,7 +23,7 @@ _WITH_VALUE = {
     name: f"--{name}"
     for name in (
         "variant", "head", "epochs", "validation", "patience", "blocks", "transition", "method", "tol",
-        "device", "budget", "sampling", "seed", "atoms", "chain", "soma", "dims",
+        "device", "budget", "lengths", "cell", "sampling", "seed", "atoms", "chain", "soma", "dims",
     )
 }  # fmt: skip
 _OPTIONS = _NAMES | _WITH_VALUE
@@ -31,7 +31,7 @@ _VALUE = r"""'[^']*'|"[^"]*"|[\w.+-]*\w"""
 _ANY = re.compile(
     rf"""(?<![-\w])(?P<set>{"|".join([*_OPTIONS, "invalid"])})=(?P<value>{_VALUE})"""
     rf"""|(?<![-\w])(?P<name>{"|".join(_NAMES)})\b"""
-    r"|^(?P<first>tol|blocks|transition|method)\b(?!=)"  # what a complaint begins with
+    r"|^(?P<first>tol|blocks|transition|method|lengths|cell)\b(?!=)"  # what a complaint begins with
     r"|'[^']*'"  # file names and other values stay as they are
 )
 

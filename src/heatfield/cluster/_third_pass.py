@@ -86,6 +86,7 @@ def _outputs(
         transition=np.empty((m, steps)) if settings.exact else None,
         spectrum=np.empty((m, steps, n)) if settings.with_spectrum else None,
         gradient=None,
+        directions=None,
         energy=np.full(steps, np.nan),
         response=np.full(steps, np.nan),
         plan=SumsPlan(settings.tolerance),

@@ -7,6 +7,7 @@ from ._dataset import Dataset
 from ._disks_annuli import make_disks_annuli
 from ._folder import load_folder
 from ._for_species20k import FOR_SPECIES, load_for_species20k
+from ._forest import FOREST_CLASSES, make_forest
 from ._four_shapes import FOUR_SHAPES, make_four_shapes
 from ._intra import load_intra
 from ._manifolds import Manifold, sample_manifold
@@ -20,6 +21,7 @@ from ._splits import content_hash, make_folds, make_splits
 
 __all__ = [
     "ALLEN_STRUCTURES",
+    "FOREST_CLASSES",
     "FOR_SPECIES",
     "FOUR_SHAPES",
     "MIXED_SHAPE_PARTS",
@@ -38,6 +40,7 @@ __all__ = [
     "make_branching_tree",
     "make_disks_annuli",
     "make_folds",
+    "make_forest",
     "make_four_shapes",
     "make_mixed_shape",
     "make_orbit5k",

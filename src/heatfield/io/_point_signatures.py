@@ -20,7 +20,7 @@ _SHORT_TYPES = "0pt 1fil 2surf 3vol 4junc 5undef"
 
 
 def channel_names() -> tuple[str, ...]:
-    """What can be written: the channels of the registry, and the local type."""
+    """What can be written: the channels of the registry, those on request too, and the local type."""
     return (*(channel.name for channel in registry.CHANNELS if channel.in_table), "local_type")
 
 
@@ -46,7 +46,7 @@ def write_signatures(
     }
     unit = length_unit(cloud.notes.get("vlrs", []))
     descriptions = {name: _meaning(name, s, unit, suffix in (".las", ".laz")) for name in made}
-    kept = {name: c for name, c in _holdable(cloud.columns, suffix).items() if name not in made}
+    kept = {name: c for name, c in holdable_columns(cloud.columns, suffix).items() if name not in made}
     notes = dict(cloud.notes)
     if suffix in (".las", ".laz"):  # in full, where no dimension has the room
         full = "\n".join(f"{name}: {_meaning(name, s, unit, False)}" for name in made) + note
@@ -58,19 +58,12 @@ def write_signatures(
 
 def _channels(s: Signatures, channels: tuple[str, ...] | None) -> dict[str, NDArray[Any]]:
     """The columns of the chosen channels; None is all but the local type."""
-    chosen = channel_names()[:-1] if channels is None else channels
-    made: dict[str, NDArray[Any]] = {
-        name: column for name, column in registry.file_columns(s).items() if _channel_of(name) in chosen
-    }
-    if s.spectrum is not None and "local_type" in chosen:
+    names = None if channels is None else [name for name in channels if name != "local_type"]
+    made: dict[str, NDArray[Any]] = {} if names == [] else {**registry.file_columns(s, names)}
+    if s.spectrum is not None and channels is not None and "local_type" in channels:
         codes = local_type_codes(s.dimension, s.transition, s.spectrum)
         made |= {f"local_type_s{a}": codes[:, a].astype(np.uint8) for a in range(codes.shape[1])}
     return made
-
-
-def _channel_of(column: str) -> str:
-    """``spectrum2_s3`` belongs to ``spectrum``."""
-    return column.rpartition("_s")[0].rstrip("0123456789")
 
 
 def _meaning(name: str, s: Signatures, unit: str, short: bool) -> str:
@@ -82,7 +75,7 @@ def _meaning(name: str, s: Signatures, unit: str, short: bool) -> str:
     return _SHORT_TYPES if short else ", ".join(f"{i} {t}" for i, t in enumerate(LOCAL_TYPES)) + f"; {at}"
 
 
-def _holdable(columns: dict[str, NDArray[Any]], suffix: str) -> dict[str, NDArray[Any]]:
+def holdable_columns(columns: dict[str, NDArray[Any]], suffix: str) -> dict[str, NDArray[Any]]:
     """The columns that the format can hold, integers as floats where PLY has none so wide."""
     if suffix not in (".ply", ".las", ".laz"):
         return columns

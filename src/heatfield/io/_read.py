@@ -47,6 +47,7 @@ def read_cloud(
     model: int | None = 1,
     altloc: str | None = None,
     soma: Literal["keep", "drop"] = "keep",
+    skeleton: int | Literal["nodes"] | None = None,
     invalid: Literal["raise", "drop"] = "raise",
     max_bytes: int | None = None,
 ) -> Cloud:
@@ -73,6 +74,10 @@ def read_cloud(
         alternative location (None: the most occupied).
     soma : {"keep", "drop"}
         Whether nodes of the cell body (type 1) of an SWC file stay.
+    skeleton : int or "nodes", optional
+        Of a skeleton (SWC) without a budget: so many points, even by arc length, so that it does not matter
+        how densely a branch was traced. "nodes": its nodes, also with a budget. None: its nodes, or with
+        a budget what ``sampling`` says.
     invalid : {"raise", "drop"}
         What to do with points whose coordinates are NaN or infinite.
     max_bytes : int, optional
@@ -104,6 +109,8 @@ def read_cloud(
     for value, name in ((budget, "budget"), (dims, "dims"), (model, "model"), (max_bytes, "max_bytes")):
         if value is not None:
             check_count(value, name, 1)
+    if skeleton is not None and skeleton != "nodes":
+        check_count(skeleton, "skeleton", 1)
     if format is not None:
         check_choice(format, "format", FORMATS)
     choice = AtomChoice(atoms, chain, model, altloc)
@@ -128,6 +135,10 @@ def read_cloud(
     try:
         cloud = require_finite(source, readers[format or detect(source)](source), invalid)
         cloud.notes["points_in_file"] = len(cloud.points)
+        if cloud.parents is not None and skeleton == "nodes":
+            sampling = "random" if sampling == "auto" else sampling
+        elif cloud.parents is not None and budget is None and isinstance(skeleton, int):
+            budget, sampling = skeleton, "auto"
         if budget is None:
             return cloud
         return sample(cloud, budget, sampling, seed_from_name(Path(source.path).name, seed))

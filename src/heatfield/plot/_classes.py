@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._style import class_color, own_axes, scale_axis, tidy
+from ._style import class_color, class_line, own_axes, scale_axis, tidy
 
 
 def class_curves(
@@ -45,7 +45,7 @@ def class_curves(
         low, middle, high = np.nanpercentile(own, [25, 50, 75], axis=0)
         ax.fill_between(steps, low, high, color=class_color(k), alpha=0.2, linewidth=0)
         name = f"{label} ({len(own)})"
-        ax.plot(steps, middle, "o-", color=class_color(k), linewidth=1.8, markersize=3, label=name)
+        ax.plot(steps, middle, color=class_color(k), linewidth=1.8, markersize=3, label=name, **class_line(k))
     scale_axis(ax, table.shape[1])
     ax.set_ylabel(ylabel)
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)

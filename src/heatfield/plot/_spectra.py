@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._style import CLASS_COLORS, dimension_name, pyplot
+from ._style import class_color, class_line, dimension_name, pyplot
 
 
 def spectra_by_class(
@@ -76,10 +76,10 @@ def spectra_by_class(
         for c, label in enumerate(dict.fromkeys(labels)):
             own = 100 * (shares[[other == label for other in labels], :, k] - average[:, k])
             low, middle, high = np.nanpercentile(own, [25, 50, 75], axis=0)
-            color = CLASS_COLORS[c % len(CLASS_COLORS)]
+            color = class_color(c)
             below.fill_between(steps, low, high, color=color, alpha=0.2, linewidth=0)
             name = names.get(label, str(label)) if names else str(label)
-            below.plot(steps, middle, color=color, linewidth=1.8, marker="o", markersize=3, label=name)
+            below.plot(steps, middle, color=color, linewidth=1.8, markersize=3, label=name, **class_line(c))
         below.set(xlim=(0, steps[-1]), xlabel="scale, fine to coarse", xticks=steps)
         for axis in (above, below):
             axis.spines[["top", "right"]].set_visible(False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .._signatures.signatures import Signatures
 # print and by most colour-blind readers.
 DIMENSION_COLORS = ("#4d4d4d", "#d95f02", "#1b9e77", "#3b528b")
 CLASS_COLORS = ("#3b528b", "#d95f02", "#1b9e77", "#c51b7d", "#b8860b", "#4d4d4d", "#66a61e", "#7570b3")
+_MARKERS, _DASHES = ("o", "s", "^", "D", "v"), ("-", "--", "-.", ":", "-")
 DIMENSION_NAMES = ("point", "filament", "surface", "volume")
 TRANSITION_COLORS = ("#2166ac", "#92c5de", "#e0e0e0", "#f4a582", "#b2182b")
 SPECTRUM_COLORS = ("#762a83", "#d9d2dd", "#1b9e77", "#d95f02")
@@ -60,8 +62,23 @@ def scale_axis(ax: Any, steps: int) -> None:
 
 
 def class_color(k: int) -> str:
-    """The colour of the k-th class."""
-    return CLASS_COLORS[k % len(CLASS_COLORS)]
+    """The colour of the k-th class; no two of the first forty are the same.
+
+    Beyond the eight that were chosen by hand, hues follow the golden angle, which keeps neighbours far apart,
+    in three lightnesses.
+    """
+    if k < len(CLASS_COLORS):
+        return CLASS_COLORS[k]
+    beyond = k - len(CLASS_COLORS)
+    lightness = (0.3, 0.65, 0.48)[beyond % 3]
+    red, green, blue = colorsys.hls_to_rgb((0.62 + 0.381966 * beyond) % 1.0, lightness, 0.95)
+    return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
+
+
+def class_line(k: int) -> dict[str, str]:
+    """Marker and dashes of the k-th class: others for every eight classes, for readers who mix up colours."""
+    group = (k // len(CLASS_COLORS)) % len(_MARKERS)
+    return {"marker": _MARKERS[group], "linestyle": _DASHES[group]}
 
 
 def drawable_points(points: ArrayLike, signatures: Signatures | None = None) -> Array:

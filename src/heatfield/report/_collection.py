@@ -46,9 +46,19 @@ class Collection:
         """Class names in order; one nameless class without labels."""
         return sorted(set(self.labels)) if self.labels else []
 
+    @property
+    def steps(self) -> int:
+        """The number of scales."""
+        lengths = self.descriptor.lengths
+        return self.descriptor.n_scales if lengths is None else len(lengths)
+
+    def scale_name(self, a: int) -> str:
+        """``scale 3``, with its length where all clouds have the same."""
+        lengths = self.descriptor.lengths
+        return f"scale {a}" if lengths is None else f"scale {a}, √t = {lengths[a]:g}"
+
     def composition(self) -> Array:
         """Shares of each dimension (N, T, K), read from the block "hds"."""
         block = self.features[:, self.descriptor.layout().columns["hds"]]
-        steps = self.descriptor.n_scales
         shares = block[:, : block.shape[1] // 2]
-        return shares.reshape(len(block), -1, steps).transpose(0, 2, 1)
+        return shares.reshape(len(block), -1, self.steps).transpose(0, 2, 1)

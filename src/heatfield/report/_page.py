@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from .._base.check import check_choice
 from .._base.html import assemble, safe_json
 from .._search.sketch import in_bytes
 from ._collection import Collection
 from ._map import Map, make_map
-from ._pictures import confusion, spectra
+from ._pictures import MEDIA, confusion, spectra
 from ._separation import Separation, separate
 
 
@@ -25,6 +26,7 @@ def report_page(
     head: str = "lda",
     embedding: str = "auto",
     seed: int = 0,
+    figures: str = "png",
     tick: Callable[[int, int], object] | None = None,
 ) -> str:
     """A page of HTML about a collection, with nothing to load from elsewhere.
@@ -38,9 +40,12 @@ def report_page(
         See `HFSClassifier`.
     embedding : "auto", "pca" or "umap"
         Auto takes UMAP where the library umap is installed.
+    figures : "png" or "svg"
+        Form of the two figures.
     tick : callable
         Called after every fold, with the number of folds that are done and of all folds.
     """
+    check_choice(figures, "figures", tuple(MEDIA))
     found = make_map(collection.features, collection.descriptor, embedding, seed)
     separation = separate(collection, folds, head, seed, tick)
     header = {
@@ -61,8 +66,8 @@ def report_page(
         "separation": _separation(separation, head),
         "broken": collection.broken,
         "sketches": [packed(one) for one in collection.sketches],
-        "spectra": spectra(collection),
-        "confusion": confusion(separation),
+        "spectra": spectra(collection, figures),
+        "confusion": confusion(separation, figures),
     }
     scripts = ("common.js", "report.js")
     return assemble(__package__, "report.html", scripts, "report.css", {"HEADER": safe_json(header)})
@@ -98,7 +103,7 @@ def _facts(collection: Collection) -> list[tuple[str, str]]:
     facts.append(("coordinates", str(collection.dims)))
     d = collection.descriptor
     facts.append(
-        ("descriptor", f"{d.variant}, {collection.features.shape[1]} numbers at {d.n_scales} scales")
+        ("descriptor", f"{d.variant}, {collection.features.shape[1]} numbers at {collection.steps} scales")
     )
     copies = len(collection.features) - len(np.unique(collection.features.round(9), axis=0))
     if copies:

@@ -13,14 +13,17 @@ from ..plot._style import DIMENSION_COLORS, dimension_name, own_axes, pyplot, sc
 from ._collection import Collection
 from ._separation import Separation
 
+MEDIA = {"png": "png", "svg": "svg+xml"}
 
-def as_data(axes: Any) -> str:
-    """A figure as the address of an image that needs no file."""
+
+def as_data(axes: Any, kind: str = "png") -> str:
+    """A figure as the address of an image that needs no file: "png", or "svg" for print."""
     figure = np.atleast_1d(np.asarray(axes, dtype=object)).flat[0].figure
     buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=110, format="png", metadata={"Software": None})
+    metadata = {"Software": None} if kind == "png" else {"Creator": "heatfield", "Date": None}
+    figure.savefig(buffer, dpi=110, format=kind, metadata=metadata)
     pyplot().close(figure)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return f"data:image/{MEDIA[kind]};base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
 def plain(name: str) -> str:
@@ -29,12 +32,12 @@ def plain(name: str) -> str:
     return shown.replace("$", r"\$")
 
 
-def spectra(collection: Collection) -> str:
+def spectra(collection: Collection, kind: str = "png") -> str:
     """Heat dimension spectra by class; without labels, the average of all."""
     shares = collection.composition()
     if collection.labels and len(collection.classes) > 1:
         names = [plain(label) for label in collection.labels]
-        return as_data(spectra_by_class(shares, names))
+        return as_data(spectra_by_class(shares, names), kind)
     mean = 100 * np.nanmean(shares, axis=0)
     ax = own_axes(None, (6.4, 3.2))
     names = [dimension_name(k) for k in range(mean.shape[1])]
@@ -43,11 +46,12 @@ def spectra(collection: Collection) -> str:
     scale_axis(ax, len(mean))
     ax.set(ylim=(0, 100), ylabel="share of points, %")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
-    return as_data(tidy(ax, "Heat dimension spectrum, average of all clouds"))
+    return as_data(tidy(ax, "Heat dimension spectrum, average of all clouds"), kind)
 
 
-def confusion(separation: Separation) -> str:
+def confusion(separation: Separation, kind: str = "png") -> str:
     """Which class is taken for which, over all folds."""
     if separation.matrix is None:
         return ""
-    return as_data(confusion_matrix(separation.matrix, [plain(name) for name in separation.classes]))
+    names = [plain(name) for name in separation.classes]
+    return as_data(confusion_matrix(separation.matrix, names), kind)

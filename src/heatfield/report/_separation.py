@@ -62,6 +62,7 @@ def separate(
         head=head,
         random_state=seed,
         n_scales=collection.descriptor.n_scales,
+        lengths=collection.descriptor.lengths,
     )
     for fold in cross_validate(
         model, collection.features[rows], y, n_dims=collection.dims, n_splits=folds, random_state=seed
@@ -104,7 +105,7 @@ def _groups(collection: Collection) -> dict[tuple[str, str], NDArray[np.int64]]:
     """Columns of each block and of each scale; a column of two scales belongs to both."""
     layout = collection.descriptor.layout()
     groups = {("block", block): np.arange(layout.width)[place] for block, place in layout.columns.items()}
-    for a in range(collection.descriptor.n_scales):
+    for a in range(collection.steps):
         own = [i for i, name in enumerate(layout.names) if re.search(rf"_s{a}(_|$)", name)]
-        groups["scale", f"scale {a}"] = np.array(own)
+        groups["scale", collection.scale_name(a)] = np.array(own)
     return groups

@@ -14,6 +14,7 @@ from .._base.check import Array, as_points, check_choice, check_count, check_ran
 from .._base.html import assemble, safe_json
 from .._signatures.channels import reordered
 from .._signatures.local_type import LOCAL_TYPES
+from .._signatures.scales import scale_schedule
 from .._signatures.signatures import signatures
 from ._payload import FINE_POINTS, drawable, pack
 
@@ -33,6 +34,7 @@ def view_page(
     n_scales: int = 8,
     c_min: float = 0.05,
     c_max: float = 0.25,
+    lengths: ArrayLike | None = None,
     most_points: int = MOST_POINTS,
     upright: bool = False,
     theme: str = "auto",
@@ -48,7 +50,7 @@ def view_page(
         The title. Any text: it is shown as text.
     columns : mapping of (m,) arrays, optional
         More to colour by: the first six columns of numbers.
-    n_scales, c_min, c_max, n_jobs
+    n_scales, c_min, c_max, lengths, n_jobs
         See `heatfield.signatures`.
     most_points : int
         Of larger clouds a random choice of so many is drawn. Their signatures are those in the whole cloud.
@@ -81,7 +83,8 @@ def view_page(
         )
     # In random order, so that the first k are a fair sample of the whole.
     rows = np.random.default_rng(0).permutation(m)[:limit]
-    options: dict[str, Any] = {"n_scales": count, "c_min": low, "c_max": high, "tol": _TOL, "n_jobs": n_jobs}
+    options: dict[str, Any] = {"n_scales": count, "c_min": low, "c_max": high, "lengths": lengths}
+    options |= {"tol": _TOL, "n_jobs": n_jobs}
     if limit < m:
         s = signatures(checked, targets=rows, **options)
     else:
@@ -89,7 +92,8 @@ def view_page(
     chosen = drawable({key: np.asarray(column)[rows] for key, column in (columns or {}).items()})
     drawn, centre, half, projected = _places(checked, rows)
     payload = pack(drawn, rows, s, chosen)
-    nearest, diameter = float(np.sqrt(s.scales[0] / low)), float(np.sqrt(s.scales[-1] / high))
+    ends = s.scales if lengths is None else scale_schedule(checked, 2, c_min=low, c_max=high)
+    nearest, diameter = float(np.sqrt(ends[0] / low)), float(np.sqrt(ends[-1] / high))
     header = {
         "name": name,
         "facts": _facts(m, n, list(columns or {}), list(chosen)),
@@ -101,7 +105,7 @@ def view_page(
         "shown": len(rows),
         "projected": projected,
         "scales": s.scales.tolist(),
-        "start": round(0.4 * (count - 1)),
+        "start": round(0.4 * (len(s.scales) - 1)),
         "hds": s.hds.composition.tolist(),
         "most": n,
         "nearest": nearest,

@@ -1,0 +1,143 @@
+"""Labels for points beside local covariance features: mean IoU on plots of forest, and points per second.
+
+python -m benchmarks.points              # IoU and speed; writes benchmarks/results/points.json
+python -m benchmarks.points --only iou
+python -m benchmarks.points --quick      # small plots, nothing written
+
+IoU: trained on some plots of `make_forest`, tested on others, all at the same lengths, with the same reader,
+training points and height above the floor. The rival has the features of jakteristics in balls of
+1 sqrt(t), and of sqrt(10) sqrt(t), which has the second moment of the Gaussian weights.
+Speed: plots side by side, predicted end to end (features and reader) on all cores, beside jakteristics
+with a reader of the same kind and size, in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+import heatfield as hf
+from benchmarks.lib.machine import machine
+from benchmarks.lib.results import RESULTS, read, write
+from heatfield._points.scores import confusion, mean_iou, scores_of
+from heatfield._points.settings import BLOCKS
+from heatfield.baselines._covariance_points import SAME_MOMENT, CovariancePointClassifier
+from heatfield.baselines._local_covariance import FEATURES
+
+OUTPUT = RESULTS / "points.json"
+LENGTHS = (0.1, 0.2, 0.5, 1.0, 2.0)
+
+
+def contenders(iterations: int, jobs: int) -> dict[str, Any]:
+    """Models by name, all with the same lengths and the same reader."""
+    same = {"lengths": LENGTHS, "iterations": iterations, "n_jobs": jobs, "random_state": 0}
+    return {
+        "HFS": hf.HFSPointClassifier(**same),
+        "HFS with neighbourhood": hf.HFSPointClassifier(blocks=BLOCKS, **same),
+        "covariance, radius sqrt(t)": CovariancePointClassifier(ratio=1.0, **same),
+        "covariance, same second moment": CovariancePointClassifier(ratio=SAME_MOMENT, **same),
+    }
+
+
+def accuracy(train: int, test: int, points: int, iterations: int, jobs: int) -> dict[str, Any]:
+    """Scores of all contenders on plots that none of them saw."""
+    clouds, labels = hf.datasets.make_forest(train + test, n_points=points, random_state=0)
+    out: dict[str, Any] = {
+        "train_plots": train, "test_plots": test, "points_per_plot": points, "lengths": list(LENGTHS),
+        "iterations": iterations, "rows": {},
+    }  # fmt: skip
+    names = np.array(hf.datasets.FOREST_CLASSES)
+    for name, model in contenders(iterations, jobs).items():
+        model.fit(clouds[:train], labels[:train])
+        found = model.predict(clouds[train:])
+        by_plot = [
+            confusion(true, own, model.classes_) for true, own in zip(labels[train:], found, strict=True)
+        ]
+        row = scores_of(np.sum(by_plot, axis=0), names[model.classes_])
+        # Plots are what varies: the difference of two rows, plot by plot, says whether there is one.
+        row["mean_IoU_by_plot"] = [mean_iou(matrix) for matrix in by_plot]
+        out["rows"][name] = row
+        shares = ", ".join(f"{k} {100 * v:.1f}" for k, v in row["IoU"].items() if v is not None)
+        print(f"{name:32s} mean IoU {100 * row['mean_IoU']:.1f} %  ({shares})", flush=True)
+    return out
+
+
+def side_by_side(points: int) -> np.ndarray:
+    """Plots of 100,000 points in a row."""
+    count = max(1, points // 100_000)
+    plots, _ = hf.datasets.make_forest(count, n_points=points // count, random_state=7)
+    aside = np.array([13.0, 0.0, 0.0])
+    return np.concatenate([plot + i * aside for i, plot in enumerate(plots)])
+
+
+def speed(points: int, rounds: int, iterations: int) -> dict[str, Any]:
+    """Points per second, end to end, ours and jakteristics' in turns."""
+    from jakteristics import compute_features
+
+    train, labels = hf.datasets.make_forest(2, n_points=20_000, random_state=0)
+    ours = hf.HFSPointClassifier(lengths=LENGTHS, iterations=iterations, n_jobs=-1).fit(train, labels)
+
+    def theirs_features(cloud: np.ndarray) -> np.ndarray:
+        names = [name for name in FEATURES if name != "number_of_neighbors"]
+        parts = [
+            compute_features(cloud, SAME_MOMENT * length, num_threads=-1, feature_names=names)
+            for length in LENGTHS
+        ]
+        return np.concatenate(parts, axis=1)
+
+    reader = HistGradientBoostingClassifier(
+        max_iter=iterations, class_weight="balanced", early_stopping=False
+    )
+    reader.fit(np.concatenate([theirs_features(cloud) for cloud in train]), np.concatenate(labels))
+    cloud = side_by_side(points)
+    runs = {
+        "HFSPointClassifier": lambda: ours.predict_proba([cloud]),
+        "jakteristics": lambda: reader.predict_proba(theirs_features(cloud)),
+    }
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for turn in range(rounds):
+        for name in list(runs) if turn % 2 == 0 else list(runs)[::-1]:
+            started = time.perf_counter()
+            runs[name]()
+            times[name].append(time.perf_counter() - started)
+            print(f"{name}: {len(cloud) / times[name][-1]:,.0f} points per second", flush=True)
+    return {
+        "points": len(cloud),
+        "rounds": rounds,
+        "points_per_second": {name: round(len(cloud) / float(np.median(t))) for name, t in times.items()},
+        "seconds": {name: [round(v, 2) for v in t] for name, t in times.items()},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=("iou", "speed"))
+    parser.add_argument("--quick", action="store_true", help="small plots, nothing written")
+    parser.add_argument("--train", type=int, default=6, help="plots to learn from")
+    parser.add_argument("--test", type=int, default=4, help="plots to test on")
+    parser.add_argument("--points", type=int, default=50_000, help="points per plot")
+    parser.add_argument("--iterations", type=int, default=150)
+    parser.add_argument("--large", type=int, default=1_000_000, help="points of the cloud for speed")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=-1, help="threads")
+    options = parser.parse_args()
+    if options.quick:
+        options.train, options.test, options.points, options.iterations = 2, 1, 4000, 40
+        options.large, options.rounds = 20_000, 1
+    result = {**read(OUTPUT, {}), **machine()}
+    if options.only != "speed":
+        result["iou"] = accuracy(
+            options.train, options.test, options.points, options.iterations, options.jobs
+        )
+    if options.only != "iou":
+        result["speed"] = speed(options.large, options.rounds, options.iterations)
+    if not options.quick:
+        write(OUTPUT, result)
+
+
+if __name__ == "__main__":
+    main()
