@@ -10,7 +10,8 @@ _SPLITS = "accuracy, stratified 80/20 splits"
 _FOLDS = "mean accuracy over classes, 5 stratified folds"
 _SETS = {
     "orbit5k": "**Orbit5k**: 5,000 clouds of 1,000 points; accuracy, stratified 70/30 splits",
-    "processes": f"**Processes** (a reconstruction, see [datasets](datasets.md)): 4,000 clouds; {_SPLITS}",
+    "processes": "**Processes** (a reconstruction, see [datasets](../guide/datasets.md)): 4,000 clouds; "
+    + _SPLITS,
     "disks_annuli pairs": f"**DisksAnnuli, pairs** (a reconstruction): 5,000 clouds; {_SPLITS}",
     "disks_annuli balanced": f"**DisksAnnuli, balanced** (a reconstruction): 5,000 clouds; {_SPLITS}",
     "disks_annuli annuli": f"**DisksAnnuli, annuli** (a reconstruction): 5,000 clouds; {_SPLITS}",
@@ -35,7 +36,7 @@ def learned_page(result: dict) -> str:
         "# Learned pooling: what was measured",
         "",
         f"`python -m benchmarks.learned`, {stamp(result)}, one thread; raw figures and",
-        "settings in `benchmarks/results/learned.json`. How to use it: [learning.md](learning.md).",
+        "settings in `benchmarks/results/learned.json`. How to use it: [learning.md](../guide/learning.md).",
         "",
     ]
     missing = []

@@ -1,4 +1,4 @@
-"""Write docs/accuracy.md, docs/learned.md and docs/speed.md from the result files.
+"""Write docs/results/accuracy.md, docs/results/learned.md and docs/results/speed.md from the result files.
 
 No figure in these pages is typed by hand: run a benchmark, then this.
 """
@@ -139,8 +139,8 @@ def main() -> None:
             text += "\n" + dense_limits_page(json.loads((RESULTS / "dense_limits.json").read_text()))
         if name == "learned" and (RESULTS / "epochs.json").exists():
             text += "\n" + epochs_page(json.loads((RESULTS / "epochs.json").read_text()))
-        (DOCS / f"{name}.md").write_text(text)
-        print(f"wrote docs/{name}.md")
+        (DOCS / "results" / f"{name}.md").write_text(text)
+        print(f"wrote docs/results/{name}.md")
 
 
 if __name__ == "__main__":

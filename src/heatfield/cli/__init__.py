@@ -19,6 +19,7 @@ VERBS = {
     "view": ("._view", "make a page to look at one cloud: turn it, colour it, step through the scales"),
     "report": ("._report", "make a page about a folder: map, spectra, classes, neighbours, outliers"),
     "demo": ("._demo", "describe and classify built-in data, and draw two pictures"),
+    "docs": ("._docs", "open the documentation, or say where it is"),
 }
 
 
