@@ -13,6 +13,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 os.environ.setdefault("MPLBACKEND", "agg")
 
 import heatfield  # noqa: E402
+from heatfield._base import announce  # noqa: E402
 from tools.site import api, columns_page, commands, moving_picture, paper  # noqa: E402
 
 project = "heatfield"
@@ -48,6 +49,8 @@ html_title = "heatfield"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+# Summaries of search results are fetched page by page, which browsers refuse for pages from disk.
+html_show_search_summary = False
 html_copy_source = False
 html_theme_options = {
     "show_prev_next": True,
@@ -60,11 +63,13 @@ html_theme_options = {
     "navigation_depth": 2,
 }
 
+announce.wanted = False  # not in the output of the first example that compiles
 warnings.filterwarnings("error", category=heatfield.HeatFieldWarning)
 sphinx_gallery_conf = {
     "examples_dirs": [str(ROOT / "examples" / "tutorial"), str(ROOT / "examples" / "gallery")],
     "gallery_dirs": ["tutorial", "gallery"],
     "filename_pattern": r"/plot_",
+    "capture_repr": (),  # what is printed is shown, not the axes that a picture returns
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,

@@ -13,7 +13,7 @@ import numpy as np
 import heatfield as hf
 
 points, parts = hf.datasets.make_mixed_shape(2000)
-points.shape, sorted(set(parts.tolist()))
+print(points.shape, sorted(set(parts.tolist())))
 
 # %%
 # ``hf.signatures`` does everything at once. The eight scales are chosen from the cloud itself, from a fraction of the distance

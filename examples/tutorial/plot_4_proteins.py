@@ -74,10 +74,16 @@ for d, row in zip(distance[0], rows[0], strict=True):
 # %%
 # What the scales see
 # -------------------
-# At √t of one to two Å a helix is a filament; at four Å its turns merge, and a bundle becomes a solid body, a sheet a surface.
+# At √t of about 1.2 Å the chain is seen as a filament. At 2 to 3 Å a bundle of helices has a dimension above 2, a sheet one below 2; its
+# third eigenvalue stays at -1: it is flat at every scale.
 
-hf.plot.dimension_over_scales(clouds[0], hf.signatures(clouds[0]), scales=[3, 4, 5, 6], title="helix bundle")
-hf.plot.dimension_over_scales(clouds[15], hf.signatures(clouds[15]), scales=[3, 4, 5, 6], title="sheet")
+for k in (0, 15):
+    s = hf.signatures(clouds[k])
+    print(labels[k])
+    print("  √t           ", np.sqrt(s.scales).round(1))
+    print("  dimension    ", np.median(s.dimension, axis=0).round(2))
+    print("  3rd of 2tλ   ", np.median(s.spectrum[:, :, 2], axis=0).round(2))
+    hf.plot.dimension_over_scales(clouds[k], s, scales=[1, 2, 3, 4], title=labels[k])
 
 # %%
 # On the command line: ``heatfield describe folds/ -o folds.parquet`` for the table, ``heatfield report folds/`` for a page with the neighbours

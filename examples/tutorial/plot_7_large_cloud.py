@@ -7,8 +7,8 @@ point. Here with 200,000 points, so that the page is built quickly; the call is 
 """
 
 # %%
-# Twenty thousand points exactly, two hundred thousand to a tolerance
-# -------------------------------------------------------------------
+# The same call as for a small cloud
+# ----------------------------------
 
 import time
 

@@ -31,12 +31,12 @@ def to_mathml(tex: str, *, block: bool = False) -> str:
 
 
 def _inline(self: Any, node: nodes.math) -> None:
-    self.body.append(f'<span class="math">{to_mathml(node.astext())}</span>')
+    self.body.append(to_mathml(node.astext()))
     raise nodes.SkipNode
 
 
 def _block(self: Any, node: nodes.math_block) -> None:
-    self.body.append(f'<div class="math">{to_mathml(node.astext(), block=True)}</div>')
+    self.body.append(f'<div class="formula">{to_mathml(node.astext(), block=True)}</div>')
     raise nodes.SkipNode
 
 

@@ -25,7 +25,7 @@ def write(path: Path, *, n_scales: int = 14, seconds: float = 0.45) -> None:
         figure = Figure(figsize=(5.6, 2.8), dpi=100)
         FigureCanvasAgg(figure)
         axes = figure.add_axes((0, 0, 1, 1), projection="3d")
-        draw_cloud(axes, points, s.dimension[:, a], colors, 0, 3, zoom=1.45)
+        draw_cloud(axes, points, s.dimension[:, a], colors, 0, 3, zoom=2.1)
         figure.text(0.5, 0.03, f"√t = {s.scales[a] ** 0.5:.2g}", ha="center", fontsize=12)
         picture = io.BytesIO()
         figure.savefig(picture, format="png")
