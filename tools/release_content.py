@@ -19,6 +19,7 @@ PACKAGE = ROOT / "src" / "heatfield"
 IN_SDIST = (
     "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "Makefile", "constraints.txt", "docs/conf.py",
     "docs/index.md", "examples/tutorial/plot_1_one_cloud.py", "tests/conftest.py", "tools/smoke_test.py",
+    "packaging/conda/meta.yaml",
 )  # fmt: skip
 
 
