@@ -74,6 +74,11 @@ def test_every_page_of_the_theory_is_listed():
     assert {p.stem for p in (DOCS / "theory").glob("*.md")} - {"index"} <= set(listed)
 
 
+def test_no_page_takes_the_place_of_one_of_sphinx():
+    """docs/search.md would be written to search.html, where the search is: it belongs into docs/guide."""
+    assert not {p.stem for p in DOCS.glob("*.md")} & {"search", "genindex", "py-modindex"}
+
+
 def test_formulas_can_be_converted():
     count = 0
     for page in PAGES:
