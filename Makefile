@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test lint format bench docs lowest sdist-check clean experiments
+.PHONY: help demo test lint format bench docs release-check lowest sdist-check clean experiments
 
 help:
 	@echo "make demo      set up, describe and classify built-in data, draw two pictures"
@@ -12,7 +12,8 @@ help:
 	@echo "make lint      ruff (lint and format) and mypy"
 	@echo "make bench     speed beside Open3D FPFH, HKS, torch and jakteristics -> benchmarks/results"
 	@echo "make experiments  the paper's tables (BUDGET=smoke, reduced or paper) -> benchmarks/results/experiments"
-	@echo "make docs      write docs/experiments.md, learned.md and speed.md from benchmarks/results"
+	@echo "make docs      build the documentation into docs/_build/html, with every example run"
+	@echo "make release-check  build sdist and wheel, install them into empty environments, try them"
 	@echo "make lowest    install the lowest declared versions in a fresh environment, run a smoke test"
 	@echo "make sdist-check  build the source distribution, unpack it, run a part of its tests from there"
 	@echo "make clean     remove the virtual environment and all caches"
@@ -29,6 +30,10 @@ $(VENV)/.test: $(VENV)/.base
 	# Open3D is not to be had on every machine; its tests then say so and are skipped.
 	-sh tools/system_packages.sh
 	-$(PIP) install -c constraints.txt -e ".[baselines]"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.base
+	$(PIP) install -c constraints.txt -e ".[docs]"
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base
@@ -59,8 +64,15 @@ bench: $(VENV)/.bench
 experiments: $(VENV)/.bench
 	$(BIN)/heatfield bench $(BENCH) --budget $(or $(BUDGET),smoke) --results benchmarks/results/experiments
 
-docs: $(VENV)/.base
+# The pages of figures from their result files, then the site, with every example run. Warnings are errors.
+docs: $(VENV)/.docs
 	$(BIN)/python -m tools.write_docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html, or: $(BIN)/heatfield docs"
+
+# Built, checked, installed into empty environments and tried; see tools/release_check.sh.
+release-check: $(VENV)/.docs
+	PYTHON=$(BIN)/python sh tools/release_check.sh
 
 lowest:
 	sh tools/lowest_versions.sh
@@ -70,5 +82,5 @@ sdist-check: $(VENV)/.test
 	PYTHON=$(BIN)/python PYTEST="$(PYTEST)" sh tools/sdist_check.sh
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis heatfield-demo
+	rm -rf $(VENV) docs/_build docs/api docs/tutorial docs/gallery docs/_static/scales.gif .pytest_cache .mypy_cache .ruff_cache .hypothesis heatfield-demo
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,7 +3,7 @@
     python -m benchmarks.grid_error      # writes benchmarks/results/grid_error.json, half a minute
 
 Sums of uniform points, one heavy place, a tight cluster and a lattice in one to three dimensions, at coarse
-and fine scales, beside plain sums. The fast path counts on these factors (docs/fast.md).
+and fine scales, beside plain sums. The fast path counts on these factors (docs/theory/fast.md).
 """
 
 from __future__ import annotations

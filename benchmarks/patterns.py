@@ -106,7 +106,7 @@ def run(out: Path, sizes: list[int], repeats: int, simulations: int, say: Callab
 
 
 def table(found: dict) -> str:
-    """The finished rows for docs/patterns.md."""
+    """The finished rows for docs/guide/patterns.md."""
     rows = found["rejected"]
     names = list(next(iter(rows.values()))["share"])
     lines = [

@@ -24,7 +24,7 @@ import numpy as np
 import heatfield as hf
 from benchmarks.lib.machine import machine
 
-PAGE = Path(__file__).parents[1] / "docs" / "baselines_persistence.md"
+PAGE = Path(__file__).parents[1] / "docs" / "guide" / "baselines_persistence.md"
 RESULTS = Path(__file__).parent / "results" / "persistence.json"
 
 # The paper: 4,000 and 5,000 clouds, 20 stratified splits 80/20. Here a subset, by the same protocol.

@@ -5,7 +5,7 @@
 DATA holds one folder per set. Every cloud is taken whole, none is sampled down; from each set an even
 sample by size is drawn, the largest cloud always among them, and the sets take turns until the time is up.
 For every output the worst error over all clouds, points and scales is given in units of what is promised
-(docs/fast.md): 1 would be the limit. Writes benchmarks/results/real_clouds.json.
+(docs/theory/fast.md): 1 would be the limit. Writes benchmarks/results/real_clouds.json.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 Every case runs in a fresh process: it compiles on a small cloud of the same kind, then measures one call.
 Each finished case is written to benchmarks/results/scaling.json at once; run again, the script continues
-where it stopped (a case with other settings is run again). Then docs/scaling.png is drawn, with the exponent
-of seconds ~ m**p fitted to the sizes from 1e4 on; ``--draw`` only draws.
+where it stopped (a case with other settings is run again). Then docs/theory/scaling.png is drawn, with
+the exponent of seconds ~ m**p fitted to the sizes from 1e4 on; ``--draw`` only draws.
 
 dense, fast, auto   Eight scales, all local and global outputs, float64, tol = 1e-6 (dense: to rounding).
                     Dense is run up to 20,000 points; beyond, its time there is multiplied by
@@ -40,7 +40,7 @@ from benchmarks.lib.scaling_picture import METHODS, draw, exponents, series
 from heatfield._sums.costs import costs
 
 OUTPUT = RESULTS / "scaling.json"
-PICTURE = DOCS / "scaling.png"
+PICTURE = DOCS / "theory" / "scaling.png"
 DENSE_MOST = 20_000
 SCALES = 8
 

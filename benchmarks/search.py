@@ -196,7 +196,7 @@ def many(count: int, queries: int, out: Path) -> None:
 
 
 def table(found: dict) -> str:
-    """The retrieval scores for docs/search.md."""
+    """The retrieval scores for docs/guide/search.md."""
     keys = ("nearest", "first_tier", "second_tier", "mean_average_precision", "precision_at_10")
     head = "1-NN | first tier | second tier | mAP | P@10 "
     lines = [f"| set | descriptor | {head}| {head.replace('1-NN', '1-NN, discr.')}|", "|" + "---|" * 12]

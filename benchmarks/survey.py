@@ -40,7 +40,7 @@ from benchmarks.lib.terrain import make_tiles
 from heatfield._sums.costs import costs
 
 OUTPUT = RESULTS / "survey.json"
-PICTURE = DOCS / "survey.png"
+PICTURE = DOCS / "guide" / "survey.png"
 IN_MEMORY_MOST = 1e7
 # Work on whole grids, of which there is one per coarse scale: more workers than scales do not help.
 SERIAL = ("fields",)
@@ -152,7 +152,7 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=1e-4)
     parser.add_argument("--out", type=Path, default=OUTPUT)
     parser.add_argument("--check", type=float, metavar="M", help="compare this size with one machine")
-    parser.add_argument("--draw", type=float, metavar="M", help="draw this size into docs/survey.png")
+    parser.add_argument("--draw", type=float, metavar="M", help="draw this size into docs/guide/survey.png")
     parser.add_argument("--one", metavar="KIND/M/J", help="one case in this process, printed as JSON")
     options = parser.parse_args()
     if options.one:

@@ -1,6 +1,6 @@
 """Points that arrange themselves: the gradient of heat dimension makes shells and filaments of a ball.
 
-    python examples/target_dimension.py [--out docs/target_dimension.png]
+    python examples/target_dimension.py [--out docs/guide/target_dimension.png]
 
 Every point of a solid ball is asked to see the dimension 2, or 1, around it at three scales. The log density
 is held where it was, so that the points can neither fly apart nor fall together. Needs torch and matplotlib.
@@ -57,7 +57,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument(
-        "--out", type=Path, default=Path(__file__).parents[1] / "docs" / "target_dimension.png"
+        "--out", type=Path, default=Path(__file__).parents[1] / "docs/guide/target_dimension.png"
     )
     parser.add_argument("--points", type=int, default=500)
     parser.add_argument("--steps", type=int, default=150)

@@ -3,7 +3,7 @@
 Samples four manifolds of reach 1 at growing m, measures |d_heat - d| at every interior point over
 a wide range of times t, and draws it with the window that the theorem names:
 
-    python examples/theorem1.py                      # docs/theorem1.png and .json, under a minute on one core
+    python examples/theorem1.py                     # docs/theory/theorem1.png and .json, a minute on one core
     python examples/theorem1.py --out here --seed 1
 """
 
@@ -286,8 +286,8 @@ def main() -> None:
     parser.add_argument(
         "--out",
         type=Path,
-        default=Path(__file__).parents[1] / "docs",
-        help="folder to write to (default: docs)",
+        default=Path(__file__).parents[1] / "docs" / "theory",
+        help="folder to write to (default: docs/theory)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of all samples (default: 0)")
     options = parser.parse_args()

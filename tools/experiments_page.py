@@ -32,4 +32,4 @@ def _introduction(name: str) -> str:
 def _tables(text: str) -> str:
     """The part after the title, with links that hold in the folder of the documentation."""
     body = text.split("\n", 4)[4]
-    return re.sub(r"\]\(([^)]+\.json)\)", r"](../benchmarks/results/experiments/\1)", body)
+    return re.sub(r"\]\(([^)]+\.json)\)", r"](../../benchmarks/results/experiments/\1)", body)

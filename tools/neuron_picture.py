@@ -1,4 +1,4 @@
-"""Draw docs/pipeline.png from one real neuron, which is not part of this repository.
+"""Draw docs/guide/pipeline.png from one real neuron, which is not part of this repository.
 
 python -m tools.neuron_picture NEURON.swc.gz
 """
@@ -13,7 +13,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import heatfield as hf
 
-OUTPUT = Path(__file__).parents[1] / "docs" / "pipeline.png"
+OUTPUT = Path(__file__).parents[1] / "docs" / "guide" / "pipeline.png"
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Screenshots of the viewer for docs: a neuron, a tree, a protein and a shape.
 
-python -m tools.screenshots FOLDER     # writes docs/view_*.png; needs Chromium
+python -m tools.screenshots FOLDER     # writes docs/guide/view_*.png; needs Chromium
 
 FOLDER holds neurons4, trees8, cath15 and shapes10.
 """
@@ -65,7 +65,7 @@ def main() -> None:
                 buffer = io.BytesIO()
                 # A palette of 128 colours keeps each below 150 kB.
                 seen.quantize(128, dither=Image.Dither.NONE).save(buffer, "png", optimize=True)
-                (DOCS / f"view_{name}.png").write_bytes(buffer.getvalue())
+                (DOCS / "guide" / f"view_{name}.png").write_bytes(buffer.getvalue())
                 print(name, len(buffer.getvalue()), "bytes", browser.problems())
     finally:
         browser.close()

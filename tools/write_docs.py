@@ -1,4 +1,4 @@
-"""Write docs/experiments.md, docs/learned.md and docs/speed.md from the result files.
+"""Write docs/results/experiments.md, docs/results/learned.md and docs/results/speed.md from the result files.
 
 No figure in these pages is typed by hand: run a benchmark, then this.
 """
@@ -141,8 +141,8 @@ def main() -> None:
         first = {"epochs": "learned", "dense_limits": "speed"}.get(name, name)
         pages[first] = f"{pages[first]}\n{text}" if first in pages else text
     for name, text in pages.items():
-        (DOCS / f"{name}.md").write_text(text)
-        print(f"wrote docs/{name}.md")
+        (DOCS / "results" / f"{name}.md").write_text(text)
+        print(f"wrote docs/results/{name}.md")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def test_the_rule(values, expected):
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])
 def test_forks_of_trees(noise):
-    """As stated in docs/local_type.md, on other trees."""
+    """As stated in docs/guide/local_type.md, on other trees."""
     right = called_points = met = wanted_points = 0
     for seed in (1000, 1001, 1002):
         points, forks = hf.datasets.make_branching_tree(3000, noise=noise, random_state=seed)

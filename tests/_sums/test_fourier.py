@@ -17,7 +17,7 @@ from heatfield._sums.fourier.kernel import (
 from heatfield._sums.fourier.modes import FourierTask, ModeGrid, log_accuracy_for
 from heatfield._sums.fourier.spread import spread
 
-# What docs/fast.md allows; the weight is counted on with 2, the square with 10 (4 tol / 0.4 tol).
+# What docs/theory/fast.md allows; the weight is counted on with 2, the square with 10 (4 tol / 0.4 tol).
 MOST = {
     "weight": 1.0,
     "first": 2.0,

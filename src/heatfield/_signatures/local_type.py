@@ -12,7 +12,7 @@ LOCAL_TYPES = ("point", "filament", "surface", "volume", "junction", "undefined"
 JUNCTION = LOCAL_TYPES.index("junction")
 UNDEFINED = LOCAL_TYPES.index("undefined")
 
-# Chosen on trees of other seeds than those that docs/local_type.md reports.
+# Chosen on trees of other seeds than those that docs/guide/local_type.md reports.
 LEAST_VARIANCE = 0.1  # across the main direction, in units of 2t, beyond what thickness explains
 MOST_DIMENSION = 1.35  # above it a place that extends in two directions is a poorly sampled surface
 

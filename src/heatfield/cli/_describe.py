@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--transition", choices=("difference", "exact"), help="default: the variant's own")
     parser.add_argument(
         "--method", choices=("auto", "dense", "fast"), default="auto",
-        help="auto: the fast path for large clouds, where it is cheaper; see docs/fast.md",
+        help="auto: the fast path for large clouds, where it is cheaper; see docs/theory/fast.md",
     )  # fmt: skip
     parser.add_argument("--tol", type=float, help="what the fast path promises (default 1e-8)")
     parser.add_argument("--blocks", metavar="A,B", help="only these blocks, such as global,hds,dimension")

@@ -34,7 +34,7 @@ def _train_arguments(parser: argparse.ArgumentParser) -> None:
         help="lengths √t in the unit of the data (default: six, from the spacing of the training files on)",
     )  # fmt: skip
     parser.add_argument("--columns", metavar="A,B", help="columns to learn from too, such as intensity")
-    parser.add_argument("--blocks", metavar="A,B", help="only these blocks; see docs/points.md")
+    parser.add_argument("--blocks", metavar="A,B", help="only these blocks; see docs/guide/points.md")
     parser.add_argument(
         "--cell", type=float, metavar="L", help="side of the cells of height (default: 4 largest lengths)"
     )

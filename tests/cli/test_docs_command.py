@@ -1,0 +1,72 @@
+"""``heatfield docs``: opens the site or says where it is."""
+
+import webbrowser
+
+import pytest
+
+from heatfield.cli import _docs, main
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A built site of five pages."""
+    for name in (
+        "index",
+        "guide/index",
+        "guide/view",
+        "api/heatfield.signatures",
+        "api/heatfield.Signatures-class",
+    ):
+        page = tmp_path / f"{name}.html"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text("<p>page</p>")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ([], "index.html"),
+        (["signatures"], "api/heatfield.signatures.html"),
+        (["hf.signatures"], "api/heatfield.signatures.html"),
+        (["heatfield.Signatures"], "api/heatfield.Signatures-class.html"),
+        (["guide/view"], "guide/view.html"),
+        (["guide"], "guide/index.html"),
+    ],
+)
+def test_opens_the_page_and_prints_its_address(site, monkeypatch, capsys, name, page):
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
+    assert main(["docs", *name, "--site", str(site)]) == 0
+    assert opened == [(site / page).resolve().as_uri()]
+    assert capsys.readouterr().out.strip() == opened[0]
+    assert main(["docs", *name, "--site", str(site), "--where"]) == 0
+    assert len(opened) == 1
+
+
+def test_without_a_browser_it_says_so(site, monkeypatch, capsys):
+    monkeypatch.setattr(webbrowser, "open", lambda _: False)
+    assert main(["docs", "--site", str(site)]) == 0
+    assert "no browser" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["gone", "../../etc/passwd", "guide/gone"])
+def test_a_page_that_is_not_there(site, capsys, name):
+    assert main(["docs", name, "--site", str(site), "--where"]) == 2
+    assert repr(name) in capsys.readouterr().err
+
+
+def test_a_site_that_is_not_there(tmp_path, monkeypatch, capsys):
+    assert main(["docs", "--site", str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
+    monkeypatch.setattr(_docs, "_SITE", _docs.Path("docs", "_build", "nowhere"))
+    monkeypatch.chdir(tmp_path)
+    assert main(["docs", "--where"]) == 2
+    assert "make docs" in capsys.readouterr().err
+
+
+def test_the_site_of_the_working_folder(site, monkeypatch, capsys):
+    monkeypatch.setattr(_docs, "_SITE", _docs.Path(site.name))
+    monkeypatch.chdir(site.parent)
+    assert main(["docs", "--where"]) == 0
+    assert capsys.readouterr().out.strip() == (site / "index.html").resolve().as_uri()

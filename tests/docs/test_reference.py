@@ -1,0 +1,124 @@
+"""The generated reference is complete: public names, verbs with their options, columns."""
+
+import contextlib
+import io
+import re
+
+import pytest
+
+import heatfield as hf
+from heatfield.cli import VERBS, main
+from tools.site import api, columns, columns_page, commands, paper, public
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """All pages of the API, by name."""
+    return {path.stem: path.read_text() for path in api.write(tmp_path_factory.mktemp("api"))}
+
+
+def test_every_name_of_heatfield_has_a_page_and_a_row(pages):
+    modules = public.modules()
+    for name in hf.__all__:
+        if name.startswith("__"):
+            continue
+        if f"heatfield.{name}" in modules:
+            assert f".. module:: heatfield.{name}\n" in pages[f"heatfield.{name}"]
+            continue
+        page = public.page_of(public.Name("heatfield", name, getattr(hf, name)))
+        assert f"heatfield.{name}\n" in pages[page]
+        assert f":doc:`{name} <{page}>`" in pages["index"]
+        assert f":doc:`{name} <{page}>`" in pages["heatfield"]
+
+
+def test_every_name_of_every_package_has_a_page_and_a_row(pages):
+    found = list(public.all_names())
+    assert len(found) >= 99
+    for one in found:
+        assert f".. auto{one.kind}:: {one.full}\n" in pages[public.page_of(one)] or one.kind == "data"
+        assert f"<{public.page_of(one)}>`" in pages["index"]
+    assert len(pages) == 1 + len(public.modules()) + len(found)
+
+
+def test_pages_differ_on_file_systems_without_case(pages):
+    assert len({name.lower() for name in pages}) == len(pages)
+
+
+def test_a_page_of_a_name_that_is_gone_is_removed(tmp_path):
+    (tmp_path / "heatfield.gone.rst").write_text("old")
+    api.write(tmp_path)
+    assert not (tmp_path / "heatfield.gone.rst").exists()
+
+
+def test_every_verb_and_option_is_in_the_reference():
+    """Against what the commands themselves print, not against the parsers that the page is made from."""
+    page = commands.page()
+    for verb in VERBS:
+        text = page.split(f"(command-{verb})=")[1].split("\n(command-")[0]
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), pytest.raises(SystemExit):
+            main([verb, "--help"])
+        options = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", printed.getvalue())) - {"--help"}
+        rows = set(re.findall(r"--[a-z][\w-]*", " ".join(re.findall(r"^\| `([^`]*)` \|", text, re.M))))
+        assert rows <= options, verb
+        mentioned = options - rows  # an option may be named in the help of another verb's option
+        assert not {
+            o for o in mentioned if re.search(rf"^\s+(-\w[^\n]*, )?{o}\b", printed.getvalue(), re.M)
+        }, verb
+        assert f"[`{verb}`](#command-{verb})" in page
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("variant", ["simple", "desc", "joint"])
+def test_every_column_is_explained(variant, n):
+    layout = columns.layout_of(variant, n)
+    for block, place in layout.columns.items():
+        for name in layout.names[place]:
+            found = columns.explain(name)
+            assert found.block == block, name
+            assert all((found.channel, found.statistic, found.scale, found.unit, found.high)), name
+
+
+def test_layout_is_that_of_the_descriptor():
+    clouds, _ = hf.datasets.make_orbit5k(n_per_class=1, n_points=40)
+    descriptor = hf.HFSDescriptor("joint").fit(clouds)
+    assert tuple(descriptor.get_feature_names_out()) == columns.layout_of("joint", 2).names
+
+
+def test_the_question_of_the_dictionary():
+    found = columns.explain("coupling_spectrum2_s3_s5")
+    assert (found.block, found.scale) == ("coupling", "scales 3 and 5; 0 is the finest")
+    assert "second eigenvalue" in found.channel
+    assert "correlation" in found.statistic
+    page = columns_page.page()
+    for variant in ("desc", "joint"):
+        assert all(f"`{name}`" in page for name in columns.layout_of(variant).names)
+
+
+@pytest.mark.parametrize(
+    "name", ["coupling_spectrum2_s3", "dimension_p95_s3", "hds_share_d1_s0", "dimension"]
+)
+def test_a_name_that_is_no_column_is_refused(name):
+    with pytest.raises(ValueError, match=re.escape(repr(name))):
+        columns.explain(name)
+
+
+def test_paper_page_names_things_that_exist():
+    page = paper.page()
+    for kind, target in re.findall(r"\{py:(\w+)\}`(?:[^`<]*<)?([\w.]+)>?`", page):
+        value = hf
+        for part in target.split(".")[1:]:
+            value = getattr(value, part)
+        assert value is not None, (kind, target)
+    for table in range(1, 10):
+        assert f"Table {table}" in page, table
+    for verb in re.findall(r"`heatfield (\w+)", page):
+        assert verb in VERBS
+
+
+def test_paper_page_reads_our_figures_from_the_result_files(monkeypatch, tmp_path):
+    before = paper.page()
+    monkeypatch.setattr(paper, "RESULTS", tmp_path)
+    after = paper.page()
+    assert "**" in before.split("## Table 1")[1].split("## Table 4")[0]
+    assert "**" not in after.split("## Table 1")[1].split("## Table 4")[0]

@@ -1,0 +1,53 @@
+"""Files of a release: the conda recipe has the bounds of pyproject.toml, a missing file is noticed."""
+
+import re
+import tomllib
+import zipfile
+
+import pytest
+
+from benchmarks.lib.results import ROOT
+from tools.release_content import check_wheel, needed
+
+CONDA_NAMES = {
+    "finufft": "python-finufft",
+    "lazrs": "lazrs-python",
+    "matplotlib": "matplotlib-base",
+    "torch": "pytorch",
+}
+
+
+def test_conda_recipe_has_the_same_bounds():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    recipe = (ROOT / "packaging" / "conda" / "meta.yaml").read_text()
+    extras = project["optional-dependencies"]
+    for part, asked in (
+        ("  run:", project["dependencies"]),
+        ("  run_constrained:", [*extras["io"], *extras["show"], *extras["torch"]]),
+    ):
+        section = recipe.split(f"{part}\n")[1]
+        listed = set(re.findall(r"^    - (.+)$", re.split(r"\n  \w|\n\w", section)[0], re.M)) - {
+            "python >=3.11"
+        }
+        wanted = set()
+        for line in asked:
+            name, bound = re.fullmatch(r"([\w-]+)(>=[\d.]+(?:,<[\d.]+)?)", line).groups()
+            wanted.add(f"{CONDA_NAMES.get(name, name)} {bound}")
+        assert listed == wanted
+    assert f"python {project['requires-python']}" in recipe
+
+
+def test_typing_scripts_and_styles_are_among_the_files():
+    files = needed()
+    assert "py.typed" in files
+    assert {".js", ".css", ".html"} & {f".{name.rsplit('.', 1)[1]}" for name in files}
+    assert not any(name.endswith((".nbi", ".nbc", ".pyc")) for name in files)
+
+
+@pytest.mark.parametrize("left_out", [None, "py.typed"])
+def test_a_file_that_is_missing_from_the_wheel_is_named(tmp_path, left_out):
+    path = tmp_path / "heatfield-0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in needed() - {left_out}:
+            archive.writestr(f"heatfield/{name}", "")
+    assert check_wheel(path) == ([] if left_out is None else [f"{path.name} lacks heatfield/py.typed"])

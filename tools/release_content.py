@@ -1,0 +1,95 @@
+"""What must be in the files of a release, and what an extra must make usable.
+
+Run by ``tools/release_check.sh``:
+
+python tools/release_content.py dist/*            # sdist and wheel hold what they must
+python tools/release_content.py --extra torch     # in an environment with this extra alone
+"""
+
+from __future__ import annotations
+
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "heatfield"
+# Beside the package itself: what somebody needs who builds, tests or documents from the sdist.
+IN_SDIST = (
+    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "Makefile", "constraints.txt", "docs/conf.py",
+    "docs/index.md", "examples/tutorial/plot_1_one_cloud.py", "tests/conftest.py", "tools/smoke_test.py",
+    "packaging/conda/meta.yaml",
+)  # fmt: skip
+
+
+def needed() -> set[str]:
+    """Every file of the package: modules, `py.typed`, and the scripts and styles of the pages."""
+    files = (p for p in PACKAGE.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    return {p.relative_to(PACKAGE).as_posix() for p in files if p.suffix not in (".nbi", ".nbc", ".pyc")}
+
+
+def check_wheel(path: Path) -> list[str]:
+    """What is missing from a wheel, or does not belong there."""
+    with zipfile.ZipFile(path) as archive:
+        names = set(archive.namelist())
+    missing = [f"heatfield/{name}" for name in sorted(needed()) if f"heatfield/{name}" not in names]
+    foreign = [name for name in names if not name.startswith("heatfield")]
+    return [*(f"{path.name} lacks {m}" for m in missing), *(f"{path.name} holds {f}" for f in foreign)]
+
+
+def check_sdist(path: Path) -> list[str]:
+    """What is missing from an sdist, or is generated and does not belong there."""
+    with tarfile.open(path) as archive:
+        names = {"/".join(member.name.split("/")[1:]) for member in archive.getmembers()}
+    wanted = {f"src/heatfield/{name}" for name in needed()} | set(IN_SDIST)
+    built = [name for name in names if name.startswith(("docs/_build", "docs/api/", "docs/tutorial/"))]
+    return [
+        *(f"{path.name} lacks {m}" for m in sorted(wanted - names)),
+        *(f"{path.name} holds {b}" for b in built[:3]),
+    ]
+
+
+def check_extra(extra: str) -> None:
+    """Use what the extra is for; an error of import or an assertion if it does not work."""
+    import numpy as np
+
+    import heatfield as hf
+
+    points = np.random.default_rng(0).normal(size=(60, 3))
+    assert np.isfinite(hf.signatures(points).per_point()).all()
+    if extra == "io":
+        hf.write_points("extra.laz", points)
+        assert hf.read_points("extra.laz").shape == points.shape
+        hf.write_points("extra.parquet", points)
+    elif extra == "show":
+        import matplotlib as mpl
+
+        mpl.use("agg")
+        hf.plot.dimension_spectrum(hf.signatures(points))
+        assert hf.HeatField(points).heat_body(0.1).volume > 0
+    elif extra == "torch":
+        import torch
+
+        assert hf.nn.HeatFeatures()(torch.tensor(points)[None]).shape == (1, 60, 48)
+    elif extra in ("baselines", "persistence"):
+        found = {record.name: record for record in hf.baselines.available()}
+        name = "FPFH" if extra == "baselines" else "MPLandscape"
+        assert found[name].installed, found[name].missing
+    print(f"heatfield {hf.__version__} works with the extra {extra!r} alone")
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--extra"]:
+        check_extra(arguments[1])
+        return 0
+    problems = []
+    for argument in arguments:
+        path = Path(argument)
+        problems += check_wheel(path) if path.suffix == ".whl" else check_sdist(path)
+    print(*(problems or [f"{len(needed())} files of the package are in {len(arguments)} archives"]), sep="\n")
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

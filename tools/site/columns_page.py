@@ -1,0 +1,83 @@
+"""The page of the column dictionary."""
+
+from __future__ import annotations
+
+import re
+
+from .columns import Column, explain, layout_of
+
+_INTRO = """# Column dictionary
+
+Every column of `HFSDescriptor` and of `heatfield describe`, written from the layout of the library (schema {schema}). A name is
+read from left to right: **block**, **channel** or statistic, **scale**.
+
+| name | read as |
+|---|---|
+| `dimension_p90_s3` | block `dimension`; 90th percentile over the points; scale 3 |
+| `spectrum_2_mean_s0` | block `spectrum`; second eigenvalue; mean over the points; finest scale |
+| `hds_composition_d1_s4` | block `hds`; share of the points near dimension 1; scale 4 |
+| `correlation_density_dimension_s2` | block `correlation`; of log u with d over the points; scale 2 |
+| `coupling_spectrum2_s3_s5` | block `coupling`; of 2tλ₂ at scale 3 with 2tλ₂ at scale 5, over the points |
+| `neighbourhood_dimension_p90_s1_s4` | block `neighbourhood`; spread of d of scale 1 around a point at scale 4; 90th percentile |
+
+**What is `coupling_spectrum2_s3_s5`?** {coupling}
+
+Scale 0 is the finest, scale T - 1 the coarsest; `s.scales` and `heatfield info FILE` give the times t, whose root √t is a length.
+Lengths are in the unit of the file. n is the number of coordinates of a point, here 3; with two coordinates there is no
+`spectrum_3` and no `d3`. NaN means that a value cannot be computed: fewer than two distinct points, or a correlation with a channel
+that does not vary.
+
+| block | in | columns (3-D, 8 scales) |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole dictionary in three dimensions at eight scales."""
+    from heatfield._features.layout import SCHEMA, VARIANT_BLOCKS
+
+    joint, desc = layout_of("joint"), layout_of("desc")
+    text = _INTRO.format(schema=SCHEMA, coupling=_sentence(explain("coupling_spectrum2_s3_s5")))
+    blocks = VARIANT_BLOCKS["joint"]
+    for block in blocks:
+        where = ", ".join(f"`{v}`" for v, has in VARIANT_BLOCKS.items() if block in has)
+        place = joint.columns[block]
+        text += f"| [`{block}`](#columns-{block}) | {where} | {place.stop - place.start} |\n"
+    for block in blocks:
+        names = list(joint.names[joint.columns[block]])
+        if block in desc.columns:
+            names = list(dict.fromkeys([*desc.names[desc.columns[block]], *names]))
+        text += f"\n(columns-{block})=\n## {block}\n\n{_table(names)}\n{_list(block, names)}"
+    return text
+
+
+def _sentence(c: Column) -> str:
+    return f"Block {c.block}: {c.channel}. {c.statistic.capitalize()}, {c.scale}. Unit: {c.unit}. High: {c.high}."
+
+
+def _table(names: list[str]) -> str:
+    """One row per channel and statistic, its scales together."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(re.sub(r"(_s\d+)+$", "", name), []).append(name)
+    lines = ["| column | what | statistic | unit | a high value means |", "|---|---|---|---|---|"]
+    for group in groups.values():
+        c = explain(group[0])
+        shown = f"`{group[0]}`" if len(group) == 1 else f"`{group[0]}` … `{group[-1]}`"
+        what, high = c.channel, c.high
+        if scales := re.search(r"_s(\d+)_s(\d+)$", group[0]):  # a row for many pairs of scales names none
+            for number, word in zip(scales.groups(), ("first", "second"), strict=True):
+                what, high = (
+                    re.sub(rf"scale {number}\b", f"the {word} scale", text) for text in (what, high)
+                )
+        lines.append(f"| {shown} | {what} | {c.statistic} | {c.unit} | {high} |")
+    return "\n".join(lines) + "\n"
+
+
+def _list(block: str, names: list[str]) -> str:
+    """All names, folded away: found by the search and by the browser."""
+    return (
+        f":::{{dropdown}} All {len(names)} names of {block}\n"
+        + ", ".join(f"`{n}`" for n in names)
+        + "\n:::\n"
+    )

@@ -1,0 +1,88 @@
+"""The public names of the library, found by walking ``__all__``: a new name has its page by itself."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+# Public packages that `import heatfield` does not list.
+FURTHER = ("heatfield.report",)
+
+
+@dataclass(frozen=True)
+class Name:
+    """One public name: where it is imported from, and what it is."""
+
+    module: str
+    name: str
+    value: Any
+
+    @property
+    def full(self) -> str:
+        """``heatfield.plot.pipeline``."""
+        return f"{self.module}.{self.name}"
+
+    @property
+    def kind(self) -> str:
+        """The directive of autodoc: function, class, exception, or data for a value."""
+        if inspect.isclass(self.value):
+            return "exception" if issubclass(self.value, BaseException) else "class"
+        return "function" if callable(self.value) else "data"
+
+    @property
+    def first_line(self) -> str:
+        """What it does, in one line."""
+        if self.kind == "data":
+            return f"a {type(self.value).__name__} of {len(self.value)} entries"
+        return (inspect.getdoc(self.value) or "").split("\n", 1)[0]
+
+    @property
+    def repeated(self) -> bool:
+        """Whether `heatfield` itself exports the same object: there it has its entry in the index."""
+        top = importlib.import_module("heatfield")
+        return self.module != "heatfield" and getattr(top, self.name, None) is self.value
+
+
+def modules() -> list[str]:
+    """``heatfield`` and every public package below it, in the order of ``__all__``."""
+    found: list[str] = []
+
+    def visit(path: str) -> None:
+        found.append(path)
+        module = importlib.import_module(path)
+        for name in module.__all__:
+            if isinstance(getattr(module, name), ModuleType):
+                visit(f"{path}.{name}")
+
+    visit("heatfield")
+    for path in FURTHER:
+        if path not in found:
+            visit(path)
+    return found
+
+
+def names(module: str) -> list[Name]:
+    """The public names of one module, packages and dunders left out."""
+    loaded = importlib.import_module(module)
+    every = (
+        Name(module, name, getattr(loaded, name)) for name in loaded.__all__ if not name.startswith("__")
+    )
+    return [one for one in every if not isinstance(one.value, ModuleType)]
+
+
+def all_names() -> Iterator[Name]:
+    """Every public name, module by module."""
+    for module in modules():
+        yield from names(module)
+
+
+def page_of(one: Name) -> str:
+    """The name of its page; a class beside a function of the same letters has another on any file system."""
+    twin = any(
+        other.name.lower() == one.name.lower() for other in names(one.module) if other.name != one.name
+    )
+    return f"{one.full}-{one.kind}" if twin and one.kind == "class" else one.full
