@@ -32,7 +32,7 @@ try() { # an environment, the extras, an interpreter, then what to run in it
 
 echo "== wheel with io and show: import, demo, smoke test"
 try base "[io,show]" "$python" "$root/tools/smoke_test.py"
-"$place/base/bin/heatfield" demo -o "$place/demo" --clouds 8 --jobs 1
+"$place/base/bin/heatfield" demo -o "$place/demo" --clouds 10 --jobs 1
 "$place/base/bin/heatfield" --version
 
 for extra in ${EXTRAS:-none io show torch baselines persistence}; do
