@@ -25,7 +25,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	$(PIP) install -c constraints.txt -e ".[io,show,torch,persistence,test,lint]"
+	$(PIP) install -c constraints.txt -e ".[io,show,torch,persistence,cluster,dimension,test,lint]"
 	sh tools/install_chromium.sh
 	# Open3D is not to be had on every machine; its tests then say so and are skipped.
 	-sh tools/system_packages.sh

@@ -53,7 +53,7 @@ def propose_lengths(clouds: Sequence[Array], n_threads: int = 1) -> tuple[float,
     --------
     >>> grid = np.stack(np.meshgrid(np.arange(30.0), np.arange(30.0)), axis=-1).reshape(-1, 2)
     >>> propose_lengths([grid])
-    (1.5, 1.9, 2.4, 3.1, 4.0, 5.1)
+    (1.5, 1.9, 2.5, 3.1, 4.0, 5.1)
     """
     spacing, diameter = [], []
     for points in clouds:
