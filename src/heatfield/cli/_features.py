@@ -131,6 +131,12 @@ def read_features(path: Path) -> FeatureTable:
     return FeatureTable(files, features, HFSDescriptor(**settings), dims, reading, labels)
 
 
+def _feature_names(columns: list[str], metadata: str) -> list[str]:
+    """The columns of features: all but those of the file and the facts of its cloud."""
+    others = {*_LEADING, *json.loads(metadata).get("facts", [])}
+    return [name for name in columns if name not in others]
+
+
 def _read(path: Path) -> tuple[list[str], list[str], NDArray[np.float64], str, dict[str, str] | None]:
     """Files, names of columns, features, metadata and, where there is such a column, labels."""
     if path.suffix == ".npz":
@@ -141,7 +147,7 @@ def _read(path: Path) -> tuple[list[str], list[str], NDArray[np.float64], str, d
     if path.suffix == ".parquet":
         table = need("pyarrow.parquet", "Parquet tables").read_table(path)
         text = (table.schema.metadata or {})[b"heatfield"].decode()
-        names = [name for name in table.column_names if name not in _LEADING]
+        names = _feature_names(table.column_names, text)
         features = np.stack([table.column(name).to_numpy() for name in names], axis=1)
         present = [name for name in ("file", "label") if name in table.column_names]
         columns = {name: table.column(name).to_pylist() for name in present}
@@ -149,7 +155,7 @@ def _read(path: Path) -> tuple[list[str], list[str], NDArray[np.float64], str, d
         with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
             head, *rows = csv.reader(file)
         text = path.with_suffix(".meta.json").read_text()
-        names = [name for name in head if name not in _LEADING]
+        names = _feature_names(head, text)
         chosen = [head.index(name) for name in names]
         features = np.array([[float(row[c] or "nan") for c in chosen] for row in rows]).reshape(len(rows), -1)
         columns = {
