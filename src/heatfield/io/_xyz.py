@@ -34,8 +34,8 @@ def is_chemistry(source: Source) -> bool:
     # An atomic number in place of a symbol: then the comment must be no row of the same kind.
     row = len(comment) == len(atom) and all(_NUMBER.fullmatch(w) for w in comment)
     return (
-        atom[0].isdigit()
-        and 1 <= int(atom[0][:4]) <= 118
+        re.fullmatch(r"[0-9]{1,4}", atom[0]) is not None  # isdigit() takes superscripts too
+        and 1 <= int(atom[0]) <= 118
         and not row
         and source.suffix in (".xyz", ".extxyz")
     )
