@@ -242,5 +242,5 @@ def test_tables_stay_tables(put):
 def test_a_superscript_is_no_atomic_number(put):
     """Found by fuzzing: str.isdigit() says yes, int() says no."""
     path = put("a.pts", "2\n1 2 3 100 255 0 0\n\u00b3 5 6 200 0 255 0\n".encode("latin-1"))
-    with pytest.raises(hf.ReadError, match="line 3: column 1: .\u00b3. is not a number"):
+    with pytest.raises(hf.ReadError, match=r"line 3: column 1: '\u00b3' is not a number"):
         hf.read_cloud(path)
