@@ -25,12 +25,13 @@ from benchmarks.lib.machine import machine
 
 OUTPUT = Path(__file__).parent / "results" / "baselines_learn.json"
 PER_CLASS, POINTS, TEST_PER_CLASS = 60, 128, 100
-# Settings were tried on clouds of the states 0 and 1; these are tested on no others.
-TEST_STATE = 7
+# Settings were tried on clouds of the states 0 and 1; those that are tested were never used before. After 80
+# epochs PointNet++ SSG had 92.5 % on state 7: it was given 140, tested on a state of its own.
+TEST_STATE, TEST_STATES = 7, {"PointNet++ SSG": 8}
 LIMIT_SECONDS, LIMIT_ACCURACY = 120.0, 0.95
 ROWS: dict[str, tuple[str, dict]] = {
     "PointNet": ("PointNet", {"epochs": 15, "batch_size": 16}),
-    "PointNet++ SSG": ("PointNet2", {"epochs": 80, "batch_size": 16}),
+    "PointNet++ SSG": ("PointNet2", {"epochs": 140, "batch_size": 16}),
     "PointNet++ MSG": ("PointNet2", {"epochs": 40, "batch_size": 16, "grouping": "msg"}),
     "DGCNN": ("DGCNN", {"epochs": 15, "batch_size": 16}),
     "DGCNN-SO(3)": ("DGCNN", {"epochs": 15, "batch_size": 16, "rotation": "so3"}),
@@ -44,7 +45,9 @@ def run(row: str) -> dict:
     """Accuracy on unseen clouds, with true and with shuffled labels, and what it took."""
     name, settings = ROWS[row]
     clouds, labels = hf.datasets.make_four_shapes(PER_CLASS, POINTS, random_state=0)
-    others, expected = hf.datasets.make_four_shapes(TEST_PER_CLASS, POINTS, random_state=TEST_STATE)
+    others, expected = hf.datasets.make_four_shapes(
+        TEST_PER_CLASS, POINTS, random_state=TEST_STATES.get(row, TEST_STATE)
+    )
     make = getattr(hf.baselines, name)
     make(**settings | {"epochs": 1}, random_state=0).fit(clouds[::20], labels[::20])  # compiles
     started, wall = time.process_time(), time.perf_counter()

@@ -146,7 +146,12 @@ def caches() -> Files:
     features, fold = io.BytesIO(), io.BytesIO()
     np.save(features, np.random.default_rng(0).normal(size=(12, 5)))
     np.savez(fold, test=np.arange(6), predicted=np.array(labels[:6]))
-    rows = Result(np.full((3, 3), 2, np.int64), [np.arange(4.0)] * 3, [("", ""), ("row 1", "bad"), ("", "")])
+    rows = Result(
+        np.full((3, 3), 2, np.int64),
+        [np.arange(4.0)] * 3,
+        [("", ""), ("row 1", "bad"), ("", "")],
+        np.ones((3, 2)),
+    )
     return {
         "point table": table,
         "features": features.getvalue(),

@@ -102,7 +102,7 @@ def test_what_was_chosen(points):
         lambda p: hf.signatures(p, with_spectrum=False),
         lambda p: hf.signatures(p, targets=[3, 5]),
         lambda p: hf.signatures(p, targets=p[:4] + 1e6),
-        lambda p: hf.signatures(p[:, :2] * 1e130),
+        lambda p: hf.signatures(p[:, :2] * 1e60),
         lambda p: hf.signatures(np.tile(p[:40], 4), hds_centers=np.arange(40.0)),
     ],
 )

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 
 import heatfield as hf
+from heatfield._classifier.heads import head_probabilities
 from heatfield._classifier.saving import folder as _model_folder
 from heatfield.baselines import FPFH, HKS, WKS, DescriptorClassifier, LocalCovariance
 from tests.helpers.clouds import cloud
@@ -112,7 +113,7 @@ def test_gaps_are_filled_and_seen():
 
 
 def head_of_medians(model):
-    return model.readout_.predict_proba(model.readout_[0].fill_[None])
+    return head_probabilities(model.readout_, model.head_, model.readout_[0].fill_[None])
 
 
 def test_clouds_unlike_the_training_set():

@@ -219,3 +219,11 @@ def test_without_the_extra_libraries(put, monkeypatch):
             hf.read_points(put(name, SAMPLES[name][0]))
     with pytest.raises(ImportError, match=r"heatfield\[io\]"):
         hf.write_points(put("b.las", b"").with_name("c.las"), POINTS)
+
+
+def test_a_mark_inside_quotes_divides_no_cells(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('x,y,z,note\n1,2,3,"a, b; c"\n4,5,6,"d;e"\n')
+    cloud = hf.read_cloud(path)
+    assert cloud.points.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert cloud.columns["note"].tolist() == ["a, b; c", "d;e"]

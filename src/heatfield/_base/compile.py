@@ -140,9 +140,7 @@ def compiled(fastmath: set[str] | None = None, inline: bool = False) -> Callable
 
     def decorate(function: F) -> F:
         if "<locals>" in function.__qualname__ and function.__module__.startswith("heatfield."):
-            raise TypeError(
-                f"{function.__qualname__} is made inside a function: compile it under its own name"
-            )
+            raise TypeError(f"{function.__qualname__} is made by a function: it cannot be kept")
         _set_compiler_options()
         announce.listen()
         for folder in _folders(_part(function.__module__)):

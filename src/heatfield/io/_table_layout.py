@@ -125,7 +125,8 @@ def _numeric_start(line: str) -> bool:
 
 
 def _delimiter(line: str) -> str | None:
+    bare = re.sub(r'"[^"]*"', "", line)  # a mark inside a quoted cell divides nothing
     for mark in (";", "\t"):
-        if mark in line:
+        if mark in bare:
             return mark
-    return "," if "," in line else None
+    return "," if "," in bare else None
