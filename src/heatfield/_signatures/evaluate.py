@@ -93,7 +93,7 @@ def _dense_outputs(
         gradient=equations.gradient_length(sums, unit, n) if request.gradient else None,
         energy=equations.energy(sums, times, n) if request.energy else nothing,
         response=equations.response(sums, unit, n) if request.energy else nothing,
-        plan=Plan(None),  # its scales take a tenth of a small cloud's time: see `dense_plan`
+        plan=Plan(None),  # its scales are made where they are shown: see `dense_plan`
         weight_sums=sums[:, :, WEIGHT],
     )
 

@@ -17,8 +17,6 @@ from .columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 
 # Sources summed in single precision before their sum is added in double precision, which bounds its error.
 RUN = 256
-# Runs are filled up to a multiple of this many sources of no weight: whole vectors, no loop over a remainder.
-LANES = 64
 
 
 @compiled(EXACT)
@@ -91,14 +89,10 @@ def add_columns(
     fourth_moment: bool,
     root: Any, row: Any,
 ) -> None:  # fmt: skip
-    """Add the first ``count`` columns, as seen from ``at``, to a row of sums; up to three dimensions.
-
-    There must be finite numbers in the columns up to the next multiple of ``LANES``.
-    """
+    """Add the first ``count`` columns, as seen from ``at``, to a row of sums; up to three dimensions."""
     zero = rate - rate
     for first in range(0, count, RUN):
-        filled = min(count - first, RUN)
-        last = first + (filled + LANES - 1) // LANES * LANES
+        last = min(count, first + RUN)
         x, y, z = columns[0, first:last], columns[1, first:last], columns[2, first:last]
         g = root[: last - first]
         _heat(x, y, z, at, rate, g)
@@ -106,7 +100,6 @@ def add_columns(
             roots = columns[3, first:last]
             for j in range(g.shape[0]):
                 g[j] *= roots[j]
-        g[filled:] = zero  # whatever older sources lie there
         if fourth_moment:
             row[FOURTH] += _fourth(x, y, z, at, g, zero)
         if not directions:
