@@ -85,7 +85,8 @@ def read_model(
     target = Path(folder)
     if not target.is_dir():
         raise ValueError(
-            f"there is no model at {str(target)!r}: a folder with {FACTS} and {TENSORS} is expected"
+            f"there is no model at {str(target)!r}: a folder with {FACTS} and {TENSORS}, "
+            f"saved by {estimator}, is expected"
         )
     for name in (FACTS, TENSORS):
         if not (target / name).is_file():
