@@ -559,7 +559,7 @@ def run(seconds: float, inputs: int) -> int:
                         result["seconds"] = round(known + time.monotonic() - begun, 1)
                         save(result)
                         rate = (result["inputs"] - first) / max(time.monotonic() - begun, 1e-9)
-                        print(f"{result['inputs']} of {target} inputs, {rate:.0f} a second", flush=True)
+                        print(f"{result['inputs']} of {target} inputs, {rate:.0f} per second", flush=True)
                         if time.monotonic() - begun >= seconds:
                             break
                 if process.poll() is None and time.monotonic() - begun >= seconds:
