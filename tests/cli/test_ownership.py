@@ -13,21 +13,14 @@ import pytest
 import heatfield as hf
 from heatfield.cli import main
 from heatfield.cli._shards import load_shard
+from tests.helpers.class_folder import write_two_classes
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Two classes of six clouds."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    for name in ("ball", "sphere"):
-        Path("in", name).mkdir(parents=True)
-        for k in range(6):
-            points = rng.normal(size=(30, 3))
-            if name == "sphere":
-                points /= np.linalg.norm(points, axis=1, keepdims=True)
-            np.save(f"in/{name}/{k}.npy", points)
-    return Path("in")
+    return write_two_classes("in", 6, 30, ".npy")
 
 
 DESCRIBE = ["describe", "in", "--jobs", "1", "--scales", "3"]

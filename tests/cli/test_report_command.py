@@ -9,6 +9,7 @@ import pytest
 
 import heatfield as hf
 from heatfield.cli import main
+from tests.helpers.class_folder import write_two_classes
 
 
 def header(path):
@@ -19,15 +20,7 @@ def header(path):
 def folder(tmp_path, monkeypatch):
     """Two classes of eight clouds."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    for name in ("ball", "sphere"):
-        Path("in", name).mkdir(parents=True)
-        for k in range(8):
-            points = rng.normal(size=(80, 3))
-            if name == "sphere":
-                points /= np.linalg.norm(points, axis=1, keepdims=True)
-            hf.write_points(f"in/{name}/{k}.ply", points)
-    return Path("in")
+    return write_two_classes("in", 8, 80, ".ply")
 
 
 @pytest.mark.usefixtures("folder")

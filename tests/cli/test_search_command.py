@@ -10,24 +10,18 @@ import pytest
 
 import heatfield as hf
 from heatfield.cli import main
+from tests.helpers.class_folder import write_two_classes
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Two classes of six clouds, an index of them, and two files to search for."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    for name in ("ball", "sphere"):
-        Path("in", name).mkdir(parents=True)
-        for k in range(7):
-            points = rng.normal(size=(80, 3))
-            if name == "sphere":
-                points /= np.linalg.norm(points, axis=1, keepdims=True)
-            hf.write_points(f"in/{name}/{k}.ply", points)
+    folder = write_two_classes("in", 7, 80, ".ply")
     Path("new").mkdir()
     for name in ("ball", "sphere"):
         Path("in", name, "6.ply").rename(f"new/{name}.ply")
-    return Path("in")
+    return folder
 
 
 def rows(path):
