@@ -408,12 +408,12 @@ class Reader:
         return _load(place / "file", self.recipe, self.clouds) is not None
 
     def _features(self, place: Path) -> bool:
-        from heatfield.cli._kept import _load_features
+        from heatfield.cli._train_kept import _load_features
 
         return _load_features(place / "file", (12, 5)) is not None
 
     def _fold(self, place: Path) -> bool:
-        from heatfield.cli._kept import kept_fold
+        from heatfield.cli._train_kept import kept_fold
 
         return kept_fold(place / "file", np.array(self.labels)) is not None
 

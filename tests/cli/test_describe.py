@@ -160,9 +160,9 @@ def test_killed_and_run_again_gives_the_same_bits(folder, tmp_path):
 
 
 def test_finished_shards_are_not_done_again(folder, tmp_path, monkeypatch):
-    from heatfield.cli import _work
+    from heatfield.cli import _run_shards
 
-    real, done = _work.run_shard, []
+    real, done = _run_shards.run_shard, []
 
     def counted(shard):
         if len(done) == 3:
@@ -171,7 +171,7 @@ def test_finished_shards_are_not_done_again(folder, tmp_path, monkeypatch):
         done.append(shard.number)
         return real(shard)
 
-    monkeypatch.setattr(_work, "run_shard", counted)
+    monkeypatch.setattr(_run_shards, "run_shard", counted)
     out = tmp_path / "f.npz"
     words = ["describe", str(folder), "-o", str(out), "--jobs", "1", "--shard", "8", "--quiet"]
     assert main(words) == 130

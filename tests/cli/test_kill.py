@@ -11,7 +11,7 @@ import pytest
 
 import heatfield as hf
 from heatfield._sums import costs
-from heatfield.cli import _kept, _work, main
+from heatfield.cli import _run_shards, _train_kept, main
 from tests.helpers.fast_path import PRICES
 from tools import kill_runs
 
@@ -74,13 +74,13 @@ TRAIN = ["train", "--variant", "simple", "--head", "lda", "--folds", "2", "--job
 
 @pytest.mark.parametrize(
     ("words", "module", "name"),
-    [(DESCRIBE, _work, "run_shard"), (TRAIN, _kept, "_described")],
+    [(DESCRIBE, _run_shards, "run_shard"), (TRAIN, _train_kept, "_described")],
     ids=["describe", "train"],
 )
 def test_prices_measured_while_a_command_is_stopped_change_nothing(
     words, module, name, large_clouds, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(_kept, "_TOGETHER", 3e7)  # two clouds at a time
+    monkeypatch.setattr(_train_kept, "_TOGETHER", 3e7)  # two clouds at a time
     words = [words[0], str(large_clouds), *words[1:], "--quiet"]
     results = {}
     for first, then in (
@@ -142,7 +142,7 @@ def test_prices_of_nothing_computed_are_not_kept(tmp_path, monkeypatch):
     def stopped(_shard):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_work, "run_shard", stopped)
+    monkeypatch.setattr(_run_shards, "run_shard", stopped)
     assert main(["describe", str(tmp_path / "a.npy"), "-o", str(tmp_path / "t.npz"), "--quiet"]) == 130
     assert not Path(tmp_path / "t.npz.parts").exists()
 

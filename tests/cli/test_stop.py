@@ -110,9 +110,9 @@ def test_a_stopped_training_counts_nothing_half_trained_and_goes_on(
 def test_describe_leaves_its_queue_when_stopped(folder, tmp_path, whom):
     code = """
 import sys
-from heatfield.cli import _work, main
+from heatfield.cli import _run_shards, main
 from tests.helpers.slow_shard import slow_shard
-_work.run_shard = slow_shard
+_run_shards.run_shard = slow_shard
 sys.exit(main())
 """
     out = tmp_path / "f.npz"

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import heatfield as hf
 from heatfield.experiments import METHODS
 from heatfield.experiments._claims import Claims, alive, started
 from heatfield.experiments._code import closure, code_digest
@@ -194,3 +195,12 @@ def test_stale_cells_that_are_the_same_are_noted_after_one_was_computed_again(tm
     assert recheck(context, [changed]) == {"same": 0, "differ": 1}
     assert {c["code"] for c in context.store.cells(key()).values()} == {"2"}
     assert "split 0: DIFFERENT" in capsys.readouterr().out
+
+
+def test_only_the_first_splits_are_computed_where_that_is_asked(tmp_path):
+    asked = {"sets": ["four_shapes"], "methods": ["HFS-simple"], "results": tmp_path, "quiet": True}
+    assert hf.experiments.run(["main"], splits=1, **asked)["computed"] == 1
+    counts = hf.experiments.run(["main"], **asked)
+    assert (counts["before"], counts["computed"]) == (1, 1)
+    with pytest.raises(ValueError, match="splits must be at least 1, got 0"):
+        hf.experiments.run(["main"], splits=0, **asked)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .._base.check import Array, OutOfRangeError
 from .._base.threads import even_pieces, run_pieces
 from .._base.warn import warn_caller
-from .._sums.choose import surely_dense
 from .._sums.dense import one_blas_thread
+from .._sums.dense_or_fast import surely_dense
 
 
 def each_cloud(

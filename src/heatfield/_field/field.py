@@ -23,8 +23,8 @@ from .._base.summary import Summarised, Summary
 from .._base.threads import pieces, run_pieces
 from .._cloud.arrange import BLOCK
 from .._cloud.cloud import ArrangedCloud
-from .._sums.choose import field_uses_fast
 from .._sums.columns import LOG_ACCURACY
+from .._sums.dense_or_fast import field_uses_fast
 from .summary import summary_of_field
 from .sums import field_columns, field_sums
 from .to_tolerance import FastField, dimension_of

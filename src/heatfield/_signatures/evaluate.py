@@ -16,9 +16,9 @@ from .._base.check import Array, check_times
 from .._base.progress import progress_bar
 from .._base.threads import pieces, run_pieces
 from .._cloud.cloud import ArrangedCloud
-from .._sums.choose import surely_dense, use_dense
 from .._sums.columns import WEIGHT, Request
 from .._sums.dense import pair_sums
+from .._sums.dense_or_fast import surely_dense, use_dense
 from .._sums.off_data import largest_sum, place_sums
 from .._sums.one_scale import scale_sums
 from .._sums.own_times import adaptive_sums

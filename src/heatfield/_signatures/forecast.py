@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from .._base.check import as_points, as_scales, check_choice, check_count, check_range, check_tol
 from .._cloud.cloud import ArrangedCloud
-from .._sums.choose import dense_seconds, fast_seconds, surely_dense, use_dense
 from .._sums.columns import Request
+from .._sums.dense_or_fast import dense_seconds, fast_seconds, surely_dense, use_dense
 from .scales import schedule_of
 
 # Beyond three dimensions (`_sums.dense_any_dimension`): seconds per pair and scale, and per product of two of

@@ -14,8 +14,8 @@ from .fourier import fourier_sums, reads_grid
 from .fourier.kernel import UPSAMPLING
 from .fourier.modes import FourierTask, ModeGrid, log_accuracy_for
 from .near import double_precision_cutoff
+from .near_or_transform import GRID_LIMIT, transform_cost
 from .plan import ScalePlan
-from .pricing import GRID_LIMIT, transform_cost
 from .scale_job import Part, ScaleJob
 
 # The transform's error stays below this many times eps times the largest sum (measured: below 1.4).

@@ -13,7 +13,7 @@ from .._cloud.arrange import BLOCK
 from .._cloud.cloud import ArrangedCloud
 from .columns import ROOT_SQUARE, ROOT_WEIGHT, Request
 from .near import TINY_TIME, double_precision_cutoff, near_sums
-from .pricing import chosen_nodes, price_scale
+from .near_or_transform import chosen_nodes, price_scale
 
 # eps of the first try, in units of tol: the largest sum may be this many times (over 2) the own one.
 _FIRST_TRY = 0.1

@@ -28,6 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--sets", nargs="+", metavar="NAME", help="only these data sets")
     parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
+    parser.add_argument(
+        "--splits", type=int, metavar="N",
+        help="only the first N splits or folds; a later run computes the others",
+    )  # fmt: skip
     parser.add_argument("--show", action="store_true", help="compute nothing, write the page and print it")
     parser.add_argument("--again", action="store_true", help="also compute what other code has computed")
     parser.add_argument(
@@ -54,8 +58,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.show:
         counts = compute(
             tables, budget=options.budget, data=_folders(options.data), results=options.results,
-            sets=options.sets, methods=options.methods, n_jobs=options.jobs, again=options.again,
-            check=options.check, quiet=options.quiet,
+            sets=options.sets, methods=options.methods, splits=options.splits, n_jobs=options.jobs,
+            again=options.again, check=options.check, quiet=options.quiet,
         )  # fmt: skip
         failed = counts["differ"] if options.check else counts["failed"]
         if options.check and not options.quiet:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ._dictionary import dictionary_path, facts_of, write_dictionary
 from ._ours import is_dictionary, is_errors, is_metadata, may_replace
-from ._parts import clear_parts
+from ._parts import clear_parts, parts_of
 from ._reading import add_reading, most_common, other_dimension, reading_options, skeleton_words
 from ._scales import add_scales, scale_options
 from ._survey import add_cluster
@@ -80,8 +80,8 @@ def run(options: argparse.Namespace) -> int:
     from ._labels import labels_of
     from ._lock import alone
     from ._prices import prices_of_task, worth_measuring
+    from ._run_shards import plan, run_all
     from ._shards import load_shard
-    from ._work import plan, run_all
 
     out: Path = options.out
     if out.suffix not in TABLES:
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     settings = _settings(options)
     HFSDescriptor(**settings.descriptor).layout()  # complains of wrong blocks and scales
     files, skipped = collect(options.paths)
-    parts = out.with_name(out.name + ".parts")
+    parts = parts_of(out)
     files = _not_ours(files, out, parts)
     labels = labels_of(options.paths, files, options.labels)
     started = time.perf_counter()

@@ -13,8 +13,8 @@ from .._base.check import Array
 from ._parts import parts_of
 from ._prices import prices_of_task, worth_measuring
 from ._reading import most_common, other_dimension
+from ._run_shards import plan, run_all
 from ._shards import Settings, load_shard
-from ._work import plan, run_all
 
 
 @dataclass(frozen=True)

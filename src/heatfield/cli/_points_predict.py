@@ -25,7 +25,7 @@ from ._collect import collect
 from ._features import write_errors
 from ._ours import is_errors, may_replace
 from ._reading import file_problem
-from ._work import _point_targets
+from ._run_shards import _point_targets
 
 _MARK = ".heatfield-labelled.json"
 _OWN = {".las": "las", ".laz": "laz", ".ply": "ply", ".parquet": "parquet", ".csv": "csv", ".npz": "npz"}

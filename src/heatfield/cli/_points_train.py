@@ -33,7 +33,7 @@ from ._collect import collect
 from ._features import write_errors
 from ._lock import alone
 from ._ours import is_errors, is_scores, may_replace
-from ._parts import clear_parts
+from ._parts import clear_parts, parts_of
 from ._reading import file_problem, reading_options
 from ._scales import parse_lengths, words
 
@@ -51,7 +51,7 @@ def run_train(options: argparse.Namespace) -> int:
     check_count(options.per_class, "--per-class", 1)
     check_count(options.test_points, "--test-points", 1)
     check_count(options.iterations, "--iterations", 1)
-    parts = out.with_name(f"{out.name}.parts")
+    parts = parts_of(out)
     try:
         with alone(parts, out):
             return _run(options, out, parts, report)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .._base.progress import trainings_to_come
 from .._classifier.auto_words import AUTO_WORDS
 from ._ours import is_kept
-from ._parts import clear_parts
+from ._parts import clear_parts, parts_of
 from ._reading import read_clouds, reading_options, skeleton_words
 from ._train_options import LEARNED, add_arguments, classifier_settings
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     from ._ours import is_errors, may_replace
     from ._scores import beside, check_scores
 
-    parts = options.out.with_name(f"{options.out.name}.parts") if options.out.name else options.out
+    parts = parts_of(options.out) if options.out.name else options.out
     try:
         check_place(options.out)
         check_scores(options.out)
@@ -178,7 +178,7 @@ def _features(model: Any, clouds: list[Array], parts: Path, quiet: bool) -> Any:
     """Computed once for all folds and the final model."""
     if model.variant in LEARNED:
         return model.point_table(clouds, cache=parts)
-    from ._kept import kept_features
+    from ._train_kept import kept_features
 
     return kept_features(model, clouds, parts, quiet)
 
@@ -200,8 +200,8 @@ def _cross_validate(
 
     from .._classifier.cross_validation import cross_validate
     from .._classifier.labels import rarest_class
-    from ._kept import keep_fold, kept_fold
     from ._scores import scores, time_left
+    from ._train_kept import keep_fold, kept_fold
 
     rare, count = rarest_class(labels)
     if count < 2:

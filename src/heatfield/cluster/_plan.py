@@ -18,7 +18,7 @@ from .._sums.fourier.kernel import GRID_EPS, UPSAMPLING
 from .._sums.fourier.modes import ModeGrid, log_accuracy_for
 from .._sums.fourier.upsampled_grid import UpsampledGrid
 from .._sums.near import cutoffs
-from .._sums.pricing import GRID_LIMIT
+from .._sums.near_or_transform import GRID_LIMIT
 from ._first_pass import Whole
 from ._prices import bytes_of_output, does_not_fit, grid_seconds, tile_bytes, tile_grids, tile_seconds
 from ._settings import SurveySettings

@@ -11,7 +11,7 @@ import numpy as np
 from .._base.check import Array
 from .._sums.fourier.kernel import GRID_EPS, UPSAMPLING, width_for
 from .._sums.fourier.modes import ModeGrid, log_accuracy_for
-from .._sums.pricing import GRID_LIMIT
+from .._sums.near_or_transform import GRID_LIMIT
 from ._first_pass import Whole
 from ._settings import SurveySettings
 from ._store import Meta

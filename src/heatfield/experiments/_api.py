@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ._dimension import ESTIMATORS
@@ -73,6 +74,7 @@ def run(
     results: str | Path = "heatfield-experiments",
     sets: Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
+    splits: int | None = None,
     n_jobs: int = 1,
     again: bool = False,
     check: bool = False,
@@ -91,6 +93,8 @@ def run(
         Folder of the records. A run goes on with what is there; several processes may share it.
     sets, methods : sequence of str, optional
         Only these.
+    splits : int, optional
+        Only the first so many splits or folds of each data set: a later run computes the others.
     n_jobs : int
         Threads of feature extraction.
     again : bool
@@ -119,7 +123,9 @@ def run(
     (2, ('Processes',))
     """
     context = new_context(budget, data, results, sets, methods, n_jobs)
-    jobs = jobs_of(context, tables or list(TABLES))
+    if splits is not None and splits < 1:
+        raise ValueError(f"splits must be at least 1, got {splits}")
+    jobs = [replace(job, splits=job.splits[:splits]) for job in jobs_of(context, tables or list(TABLES))]
     if not quiet:
         for line in left_out(context):
             print(line, file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -32,6 +33,35 @@ from ._table import read_table
 from ._xyz import read_xyz
 
 PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What some readers ask for."""
+
+    atoms: AtomChoice
+    soma: str
+    dims: int | None
+
+
+# A new format is an entry here, and one in `_detect` that says how it is known.
+READERS: dict[str, Callable[[Source, _Options], Cloud]] = {
+    "ply": lambda source, _: read_ply(source),
+    "pcd": lambda source, _: read_pcd(source),
+    "las": lambda source, _: read_las(source),
+    "swc": lambda source, own: read_swc(source, own.soma),
+    "pdb": lambda source, own: read_pdb(source, own.atoms),
+    "cif": lambda source, own: read_cif(source, own.atoms),
+    "xyz": lambda source, own: read_xyz(source, own.atoms.model),
+    "table": lambda source, own: read_table(source, own.dims),
+    "npy": lambda source, own: read_npy(source, own.dims),
+    "npz": lambda source, own: read_npz(source, own.dims),
+    "hdf5": lambda source, own: read_hdf5(source, own.dims),
+    "off": lambda source, _: read_off(source),
+    "obj": lambda source, _: read_obj(source),
+    "stl": lambda source, _: read_stl(source),
+    "parquet": lambda source, _: read_parquet(source),
+}
 
 
 def read_cloud(
@@ -115,25 +145,9 @@ def read_cloud(
         check_choice(format, "format", FORMATS)
     choice = AtomChoice(atoms, chain, model, altloc)
     source = open_source(path, max_bytes)
-    readers: dict[str, Callable[[Source], Cloud]] = {
-        "ply": read_ply,
-        "pcd": read_pcd,
-        "las": read_las,
-        "swc": lambda s: read_swc(s, soma),
-        "pdb": lambda s: read_pdb(s, choice),
-        "cif": lambda s: read_cif(s, choice),
-        "xyz": lambda s: read_xyz(s, model),
-        "table": lambda s: read_table(s, dims),
-        "npy": lambda s: read_npy(s, dims),
-        "npz": lambda s: read_npz(s, dims),
-        "hdf5": lambda s: read_hdf5(s, dims),
-        "off": read_off,
-        "obj": read_obj,
-        "stl": read_stl,
-        "parquet": read_parquet,
-    }
+    options = _Options(choice, soma, dims)
     try:
-        cloud = require_finite(source, readers[format or detect(source)](source), invalid)
+        cloud = require_finite(source, READERS[format or detect(source)](source, options), invalid)
         cloud.notes["points_in_file"] = len(cloud.points)
         if cloud.parents is not None and skeleton == "nodes":
             sampling = "random" if sampling == "auto" else sampling

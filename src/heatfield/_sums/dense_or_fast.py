@@ -1,7 +1,8 @@
 """Dense or fast: every rule for that choice.
 
-`evaluate`, `HeatField` and the forecast ask these functions. On the fast path, `pricing` then chooses between
-near sums and transforms for each part of the cloud, and `box_transform` whether a transform was good enough.
+`evaluate`, `HeatField` and the forecast ask these functions. On the fast path, `near_or_transform` then
+chooses between near sums and transforms for each part of the cloud, and `box_transform` whether a transform
+was good enough.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MANY_PAIRS = 1e8
 
 
 def surely_dense(method: str, m: int, n: int) -> bool:
-    """Whether m points in n dimensions take the dense path without any pricing."""
+    """Whether m points in n dimensions take the dense path whatever the costs are."""
     return method == "dense" or (method == "auto" and (m <= SMALL or n > 3))
 
 
