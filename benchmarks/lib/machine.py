@@ -2,51 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
-import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+
+# One place finds these facts, for result files and for the records of `heatfield bench`.
+from heatfield.experiments._machine import cores as cores
+from heatfield.experiments._machine import load_average as load_average
+from heatfield.experiments._machine import now as now
+from heatfield.experiments._machine import processor as processor
+from heatfield.experiments._machine import version_of as version_of
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "open3d-cpu", "jakteristics")
-
-
-def now() -> str:
-    """Date and time, UTC."""
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-
-
-def processor() -> tuple[str, list[str]]:
-    """Name of the processor, and all its flags where the system tells them."""
-    name, flags = platform.processor() or platform.machine(), []
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "model name":
-                name = value.strip()
-            elif key.strip() == "flags":
-                flags = value.split()
-                break
-    return name, flags
-
-
-def version_of(package: str) -> str | None:
-    """The installed version, or None."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def load_average() -> list[float] | None:
-    """Over 1, 5 and 15 minutes, where the system tells it."""
-    return [round(x, 2) for x in os.getloadavg()] if hasattr(os, "getloadavg") else None
 
 
 def machine() -> dict:

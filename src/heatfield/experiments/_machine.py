@@ -30,35 +30,47 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-@cache
-def machine() -> dict[str, Any]:
-    """Processor, cores, threads of linear algebra, Python, and versions of what computes."""
-    return {
-        "cpu": _processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "threads": os.environ.get("OMP_NUM_THREADS", "all"),
-        "system": platform.system(),
-        "versions": {"heatfield": __version__, "python": platform.python_version()}
-        | {name: found for name in PACKAGES if (found := _version(name))},
-    }
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
-def load_average() -> float | None:
-    """Processes that wanted to run during the last minute, where the system tells it."""
-    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
-
-
-def _processor() -> str:
+def processor() -> tuple[str, list[str]]:
+    """Name of the processor, and all its flags where the system tells them."""
+    name, flags = platform.processor() or platform.machine(), []
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                name = value.strip()
+            elif key.strip() == "flags":
+                flags = value.split()
+                break
+    return name, flags
 
 
-def _version(package: str) -> str | None:
+def version_of(package: str) -> str | None:
+    """The installed version, or None."""
     try:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+@cache
+def machine() -> dict[str, Any]:
+    """Processor, cores, threads of linear algebra, Python, and versions of what computes."""
+    return {
+        "cpu": processor()[0],
+        "cores": cores(),
+        "threads": os.environ.get("OMP_NUM_THREADS", "all"),
+        "system": platform.system(),
+        "versions": {"heatfield": __version__, "python": platform.python_version()}
+        | {name: found for name in PACKAGES if (found := version_of(name))},
+    }
+
+
+def load_average() -> list[float] | None:
+    """Processes that wanted to run during the last 1, 5 and 15 minutes, where the system tells it."""
+    return [round(x, 2) for x in os.getloadavg()] if hasattr(os, "getloadavg") else None
