@@ -3,8 +3,7 @@
     python -m tools.fuzz_models --seconds 600
     python -m tools.fuzz_models --inputs 60000
 
-As `tools.fuzz_readers`: input number k is made from the seed k alone, a run goes on where the last one
-ended, and each input is read in a child process, which may use 300 MB more than it had and 10 s of computing.
+How inputs are numbered, limited and counted: `tools.fuzzing`.
 Half of the inputs are changed in their JSON or their arrays and get checksums that fit, since whoever can
 write a model can write its checksums. A model that is loaded all the same must predict: finite probabilities
 that add up to 1. Anything but that, a ValueError, or (where a cache or the prices are damaged) nothing
@@ -13,20 +12,14 @@ found, is a failure. The counts go to tools/results/fuzz_models.json; ``--show k
 
 from __future__ import annotations
 
-import argparse
 import copy
 import hashlib
 import io
 import json
-import os
 import random
-import resource
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -34,11 +27,19 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz_readers import MEMORY, SECONDS, TooLong, _memory, damaged, machine
+from tools.fuzzing import (
+    RESULTS,
+    Fuzzer,
+    Input,
+    damaged,
+    parser,
+    read_inputs,
+    require_an_end,
+    work_folder,
+)
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULT = ROOT / "tools" / "results" / "fuzz_models.json"
-TOGETHER = 250  # inputs between two reports of a child
+TOGETHER = 250
+FUZZER = Fuzzer("tools.fuzz_models", RESULTS / "fuzz_models.json", TOGETHER, 40, 16 * 2**30)
 
 Files = dict[str, bytes]
 ODD: list[Any] = [
@@ -431,55 +432,30 @@ class Reader:
 
 
 def child(first: int, last: int, samples: Path) -> None:
-    """Read inputs and report: lines "at k" before, "bad k ..." and now and then "done k counts"."""
-    sound, reader = sound_files(samples), Reader()
-    work = Path(tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
-
-    def too_long(*_: object) -> None:
-        raise TooLong
-
-    signal.signal(signal.SIGPROF, too_long)
+    """Read inputs and report."""
+    sound, reader, work = sound_files(samples), Reader(), work_folder()
     warnings.simplefilter("ignore")  # of scikit-learn and numpy, on numbers that are odd
-    counts: dict[str, list[int]] = {}
     for name in sorted(sound):  # the undamaged ones: they must be read, and all libraries are loaded
         _write(work / "m", sound[name])
         assert reader.read(name, work / "m", random.Random(0)), f"the sound sample {name} is refused"
-    for number in range(first, last):
-        print(f"at {number}", flush=True)
+
+    def ready(number: int) -> Input:
         name, files, rng = make(number, sound)
         _write(work / "m", files)
-        with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")  # the peak starts anew
-        before = _memory("VmRSS")
-        tally = counts.setdefault(name, [0, 0])
-        problem = ""
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        spent = int(used.ru_utime + used.ru_stime)
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + 3 * SECONDS, -1))  # where no signal is heard
-        try:
-            tally[0 if reader.read(name, work / "m", rng) else 1] += 1
-        except ValueError as error:
-            tally[1] += 1
-            if type(error) is not ValueError:
-                problem = repr(error)
-        except TooLong:
-            problem = f"more than {SECONDS} s"
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            problem = repr(error)
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-        grown = _memory("VmHWM") - before
-        if grown > MEMORY:
-            problem = f"{grown} kB"
-        if problem:
-            print(f"bad {json.dumps([number, name, problem[:400]])}", flush=True)
-        if (number + 1 - first) % TOGETHER == 0 or number + 1 == last:
-            print(f"done {json.dumps([number + 1, counts])}", flush=True)
-            counts = {}
+        return Input(name, [], lambda: _read(reader, name, work / "m", rng))
+
+    read_inputs(first, last, TOGETHER, ready)
     shutil.rmtree(work)
+
+
+def _read(reader: Reader, name: str, place: Path, rng: random.Random) -> bool:
+    """Whether an input was accepted; False for a ValueError, which is what is documented."""
+    try:
+        return reader.read(name, place, rng)
+    except ValueError as error:
+        if type(error) is not ValueError:
+            raise
+        return False
 
 
 def _write(place: Path, files: Files) -> None:
@@ -489,130 +465,23 @@ def _write(place: Path, files: Files) -> None:
         (place / name).write_bytes(data)
 
 
-# --- the parent ----------------------------------------------------------------------
-
-
-def start_child(first: int, last: int, samples: Path) -> subprocess.Popen[str]:
-    """A child whose address space is bounded, so that a fault harms nobody else."""
-
-    def bound() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (16 * 2**30, 16 * 2**30))
-
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")}
-    return subprocess.Popen(
-        [sys.executable, "-m", "tools.fuzz_models", "--child", str(first), str(last), str(samples)],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=bound,
-        env=environment,
-    )  # fmt: skip
-
-
-def save(result: dict[str, Any]) -> None:
-    """In one step."""
-    result["date"] = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
-    result["machine"] = machine()
-    result["limits"] = {"kilobytes": MEMORY, "seconds of computing": SECONDS}
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    part = RESULT.with_suffix(".part")
-    part.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
-    os.replace(part, RESULT)
-
-
-def retry(result: dict[str, Any], samples: Path) -> None:
-    """Failures of earlier runs that are none any more go to "fixed"."""
-    for failure in list(result["failures"]):
-        process = start_child(failure[0], failure[0] + 1, samples)
-        if "bad " not in process.communicate()[0] and process.returncode == 0:
-            result["failures"].remove(failure)
-            result["fixed"].append(failure)
-            save(result)
-
-
-def run(seconds: float, inputs: int) -> int:
-    """Go on from the last input that was counted."""
-    result: dict[str, Any] = {
-        "inputs": 0, "read": 0, "refused": 0, "failures": [], "fixed": [], "samples": {}, "seconds": 0.0,
-    }  # fmt: skip
-    if RESULT.exists():
-        result |= json.loads(RESULT.read_text())
-    begun, known = time.monotonic(), float(result["seconds"])
-    with tempfile.TemporaryDirectory() as folder:
-        samples = Path(folder)
-        sound = sound_files(samples)
-        retry(result, samples)
-        target = result["inputs"] + inputs
-        process = None
-        try:
-            while result["inputs"] < target and time.monotonic() - begun < seconds:
-                first = result["inputs"]
-                process = start_child(first, min(target, first + 40 * TOGETHER), samples)
-                at = first - 1
-                assert process.stdout is not None
-                for line in process.stdout:
-                    word, _, rest = line.partition(" ")
-                    if word == "at":
-                        at = int(rest)
-                    elif word == "bad":
-                        result["failures"].append(json.loads(rest))
-                        print("FAILURE", rest, end="", flush=True)
-                    elif word == "done":
-                        _count(result, *json.loads(rest))
-                        result["seconds"] = round(known + time.monotonic() - begun, 1)
-                        save(result)
-                        rate = (result["inputs"] - first) / max(time.monotonic() - begun, 1e-9)
-                        print(f"{result['inputs']} of {target} inputs, {rate:.0f} per second", flush=True)
-                        if time.monotonic() - begun >= seconds:
-                            break
-                if process.poll() is None and time.monotonic() - begun >= seconds:
-                    break
-                if process.wait() != 0:
-                    if at < first:
-                        raise SystemExit("the child cannot start; run it by hand with --child 0 1 FOLDER")
-                    why = f"the process ended with {process.returncode}"
-                    result["failures"].append([at, make(at, sound)[0], why])
-                    result["inputs"] = at + 1
-                    print("FAILURE", result["failures"][-1], flush=True)
-                    save(result)
-        finally:
-            if process is not None and process.poll() is None:
-                process.kill()
-                process.wait()
-    print(
-        f"{result['inputs']} inputs, {result['read']} read, {result['refused']} refused, "
-        f"{len(result['failures'])} failures"
-    )
-    return 1 if result["failures"] else 0
-
-
-def _count(result: dict[str, Any], inputs: int, counts: dict[str, list[int]]) -> None:
-    result["inputs"] = inputs
-    for sample, (read, refused) in counts.items():
-        tally = result["samples"].setdefault(sample, [0, 0])
-        tally[0] += read
-        tally[1] += refused
-        result["read"] += read
-        result["refused"] += refused
-
-
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--inputs", type=int, default=10**9, help="how many more")
-    parser.add_argument("--show", nargs=2, metavar=("K", "FOLDER"), help="write the files of this input")
-    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    words = parser(__doc__)
+    words.add_argument("--show", nargs=2, metavar=("K", "FOLDER"), help="write the files of this input")
+    options = words.parse_args()
     if options.child:
         child(int(options.child[0]), int(options.child[1]), Path(options.child[2]))
         return 0
-    if options.show:
-        with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
+        if options.show:
             name, files, _ = make(int(options.show[0]), sound_files(Path(folder)))
-        print(f"from {name}")
-        _write(Path(options.show[1]), files)
-        return 0
-    if options.seconds == float("inf") and options.inputs == 10**9:
-        parser.error("give --seconds or --inputs")
-    return run(options.seconds, options.inputs)
+            print(f"from {name}")
+            _write(Path(options.show[1]), files)
+            return 0
+        require_an_end(words, options)
+        sound = sound_files(Path(folder))
+        return FUZZER.run(options.seconds, options.inputs, lambda k: [make(k, sound)[0]], [folder])
 
 
 if __name__ == "__main__":

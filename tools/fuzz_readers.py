@@ -1,73 +1,37 @@
 """A long fuzz of every reader: sound files, damaged at random, under the limits that the readers promise.
 
-    python tools/fuzz_readers.py --seconds 1800
-    python tools/fuzz_readers.py --inputs 1000000
+    python -m tools.fuzz_readers --seconds 1800
+    python -m tools.fuzz_readers --inputs 1000000
 
-Input number k is made from the seed k alone, so a run goes on where the last one ended and any input can
-be made again (``--show k > file``). Each is read in a child process, which may use 300 MB more than it had
-and 10 s of computing. Anything but a sound cloud or a ReadError that the reader itself raised is a failure,
-and so is a child that dies. The counts go to tools/results/fuzz_readers.json. Short fuzz tests run with the
-others, in tests/io.
+How inputs are numbered, limited and counted: `tools.fuzzing`. Anything but a sound cloud or a ReadError that
+the reader itself raised is a failure. The counts go to tools/results/fuzz_readers.json; ``--show k > file``
+makes an input again. Short fuzz tests run with the others, in tests/io.
 """
 
 from __future__ import annotations
 
-import argparse
-import datetime
 import gzip
 import io
-import json
-import os
-import platform
 import random
-import re
-import resource
-import signal
-import subprocess
 import sys
-import tempfile
-import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULT = ROOT / "tools" / "results" / "fuzz_readers.json"
+from tools.fuzzing import (
+    RESULTS,
+    Fuzzer,
+    Input,
+    UndocumentedError,
+    damaged,
+    parser,
+    read_inputs,
+    require_an_end,
+    work_folder,
+)
 
-MEMORY = 300_000  # kilobytes
-SECONDS = 10
-TOGETHER = 500  # inputs between two reports of a child
-NUMBERS = [
-    b"-1",
-    b"0",
-    b"1e308",
-    b"nan",
-    b"inf",
-    b"1_0",
-    b"99999999999999999999",
-    b"9" * 400,
-    b"-0",
-    b"1e-400",
-    b"x",
-]
-EDGES = [
-    0,
-    1,
-    2,
-    3,
-    7,
-    8,
-    127,
-    128,
-    255,
-    256,
-    2**15,
-    2**16 - 1,
-    2**31 - 1,
-    2**31,
-    2**32 - 1,
-    2**63 - 1,
-    2**64 - 1,
-]
+TOGETHER = 500
+FUZZER = Fuzzer("tools.fuzz_readers", RESULTS / "fuzz_readers.json", TOGETHER, 100, 8 * 2**30)
 
 
 def samples() -> list[tuple[str, bytes]]:
@@ -78,46 +42,6 @@ def samples() -> list[tuple[str, bytes]]:
     return [(name, content) for name, (content, _) in SAMPLES.items()] + [
         (d.name, d.content) for d in DIALECTS
     ]
-
-
-def damaged(content: bytes, other: bytes, rng: random.Random) -> bytes:
-    """One to six small changes."""
-    data = bytearray(content)
-    for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
-        i = rng.randrange(len(data) + 1)
-        what = rng.randrange(10)
-        if what == 0 and data:
-            data[min(i, len(data) - 1)] = rng.randrange(256)
-        elif what == 1 and data:
-            data[min(i, len(data) - 1)] ^= 1 << rng.randrange(8)
-        elif what == 2:
-            del data[i : i + rng.choice((1, 2, 4, 8, 64, 512))]
-        elif what == 3:
-            data[i:i] = data[i : i + rng.choice((1, 4, 16, 256))] * rng.choice((1, 1, 2, 20))
-        elif what == 4:
-            size = rng.choice((1, 2, 4, 8))
-            value = rng.choice(EDGES) & (2 ** (8 * size) - 1)
-            data[i : i + size] = value.to_bytes(size, rng.choice(("little", "big")))
-        elif what == 5:
-            places = list(re.finditer(rb"[-+]?\d+(\.\d+)?", bytes(data[:20_000])))
-            if places:
-                place = rng.choice(places)
-                data[place.start() : place.end()] = rng.choice(NUMBERS)
-        elif what == 6:
-            j = rng.randrange(len(other) + 1)
-            data[i:i] = other[j : j + rng.choice((4, 32, 256))]
-        elif what == 7:
-            data[i:i] = rng.choice(
-                (b"\n", b" ", b"\0", b"#", b'"', b"\r", b"\\\n", b";", b"\xff", b"\t")
-            ) * rng.choice((1, 9))
-        elif what == 8:
-            lines = bytes(data).split(b"\n")
-            a, b = rng.randrange(len(lines)), rng.randrange(len(lines))
-            lines[a], lines[b] = lines[b], lines[a]
-            data = bytearray(b"\n".join(lines))
-        else:
-            del data[i:]
-    return bytes(data)
 
 
 def inside(name: str, content: bytes, other: bytes, rng: random.Random) -> bytes:
@@ -162,212 +86,79 @@ def make(number: int, sound: list[tuple[str, bytes]]) -> tuple[str, str, bytes, 
     return sample, name, data, options
 
 
-def _memory(key: str) -> int:
-    with open("/proc/self/status") as file:
-        return int(next(line for line in file if line.startswith(key)).split()[1])
+def _check(cloud: Any) -> None:
+    """An UndocumentedError where a cloud is not sound."""
+    import numpy as np
+
+    m = len(cloud.points)
+    corners, parents = cloud.faces, cloud.parents
+    rules = {
+        "points that are no table": cloud.points.ndim == 2,
+        "points that are not finite": bool(np.isfinite(cloud.points).all()),
+        "columns of another length": all(len(column) == m for column in cloud.columns.values()),
+        "faces without vertices": corners is None
+        or 0 <= corners.min(initial=0) <= corners.max(initial=0) < m,
+        "parents that are no nodes": parents is None or parents.max(initial=-1) < m == len(parents),
+    }
+    for problem, sound in rules.items():
+        if not sound:
+            raise UndocumentedError(problem)
 
 
-class TooLong(BaseException):
-    """More than SECONDS of computing."""
+def _read(path: Path, options: dict[str, Any]) -> bool:
+    """Whether a file was read; False for a ReadError as it should be."""
+    import heatfield.io as hio
+
+    try:
+        if options.get("many"):
+            hio.read_clouds(path)
+        else:
+            _check(hio.read_cloud(path, **options))
+        return True
+    except hio.ReadError as error:
+        if error.__cause__ is not None:
+            raise UndocumentedError(f"caught by the last guard: {error.__cause__!r}") from None
+        if str(path) not in str(error) or "\n" in str(error):
+            raise UndocumentedError(f"a message without the file, or of several lines: {error!r}") from None
+        return False
+    finally:
+        path.unlink()
 
 
 def child(first: int, last: int) -> None:
-    """Read inputs and report: lines "at k" before, "bad k ..." and now and then "done k counts"."""
-    import numpy as np
-
-    import heatfield.io as hio
-
-    for library in ("laspy", "lazrs", "h5py", "pyarrow.parquet"):
+    """Read inputs and report."""
+    for library in ("laspy", "lazrs", "h5py", "pyarrow.parquet", "heatfield.io"):
         __import__(library)
-    sound = samples()
-    folder = Path(tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+    sound, folder = samples(), work_folder()
 
-    def too_long(*_: object) -> None:
-        raise TooLong
-
-    def check(cloud: hio.Cloud) -> None:
-        m = len(cloud.points)
-        assert cloud.points.ndim == 2, "points that are no table"
-        assert np.isfinite(cloud.points).all(), "points that are not finite"
-        assert all(len(column) == m for column in cloud.columns.values()), "columns of another length"
-        if cloud.faces is not None:
-            inside = 0 <= cloud.faces.min(initial=0) <= cloud.faces.max(initial=0) < m
-            assert inside, "faces without vertices"
-        if cloud.parents is not None:
-            assert cloud.parents.max(initial=-1) < m == len(cloud.parents), "parents that are no nodes"
-
-    signal.signal(signal.SIGPROF, too_long)
-    counts: dict[str, list[int]] = {}
-    for number in range(first, last):
-        print(f"at {number}", flush=True)
+    def ready(number: int) -> Input:
         sample, name, data, options = make(number, sound)
-        path = folder / name
-        path.write_bytes(data)
-        with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")  # the peak starts anew
-        before = _memory("VmRSS")
-        tally = counts.setdefault(sample, [0, 0])
-        problem = ""
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        spent = int(used.ru_utime + used.ru_stime)
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + 3 * SECONDS, -1))  # where no signal is heard
-        try:
-            if options.get("many"):
-                hio.read_clouds(path)
-            else:
-                check(hio.read_cloud(path, **options))
-            tally[0] += 1
-        except hio.ReadError as error:
-            tally[1] += 1
-            if error.__cause__ is not None:
-                problem = f"caught by the last guard: {error.__cause__!r}"
-            elif str(path) not in str(error) or "\n" in str(error):
-                problem = f"a message without the file, or of several lines: {error!r}"
-        except TooLong:
-            problem = f"more than {SECONDS} s"
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            problem = repr(error)
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-        grown = _memory("VmHWM") - before
-        if grown > MEMORY:
-            problem = f"{grown} kB"
-        path.unlink()
-        if problem:
-            print(f"bad {json.dumps([number, sample, options, problem[:400]])}", flush=True)
-        if (number + 1 - first) % TOGETHER == 0 or number + 1 == last:
-            print(f"done {json.dumps([number + 1, counts])}", flush=True)
-            counts = {}
+        (folder / name).write_bytes(data)
+        return Input(sample, [options], lambda: _read(folder / name, options))
+
+    read_inputs(first, last, TOGETHER, ready)
     folder.rmdir()
-
-
-def start_child(first: int, last: int) -> subprocess.Popen[str]:
-    """A child whose address space is bounded, so that a fault harms nobody else."""
-
-    def bound() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
-
-    words = [sys.executable, "-m", "tools.fuzz_readers", "--child", str(first), str(last)]
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "RUST_BACKTRACE": "0",
-        "PYTHONPATH": str(ROOT / "src"),
-    }
-    return subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=bound, env=environment
-    )
-
-
-def machine() -> dict[str, str]:
-    """Where it ran."""
-    with open("/proc/cpuinfo") as file:
-        names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
-    cpu = names[0] if names else platform.processor()
-    return {"cpu": cpu, "system": platform.platform(), "python": platform.python_version()}
-
-
-def load() -> dict[str, object]:
-    """What earlier runs found."""
-    if RESULT.exists():
-        return json.loads(RESULT.read_text())
-    return {"inputs": 0, "read": 0, "refused": 0, "failures": [], "samples": {}, "seconds": 0.0}
-
-
-def save(result: dict) -> None:
-    """In one step."""
-    result["date"] = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    result["machine"] = machine()
-    result["limits"] = {"kilobytes": MEMORY, "seconds of computing": SECONDS}
-    part = RESULT.with_suffix(".part")
-    part.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
-    os.replace(part, RESULT)
-
-
-def retry(result: dict) -> None:
-    """Failures of earlier runs that are none any more go to "fixed"."""
-    for failure in list(result["failures"]):
-        process = start_child(failure[0], failure[0] + 1)
-        if "bad " not in process.communicate()[0] and process.returncode == 0:
-            result["failures"].remove(failure)
-            result.setdefault("fixed", []).append(failure)
-            save(result)
-
-
-def run(seconds: float, inputs: int) -> int:
-    """Go on from the last input that was counted."""
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    result = load()
-    begun, known = time.monotonic(), float(result["seconds"])
-    retry(result)
-    target = result["inputs"] + inputs
-    process = None
-    try:
-        while result["inputs"] < target and time.monotonic() - begun < seconds:
-            first = result["inputs"]
-            process = start_child(first, min(target, first + 100 * TOGETHER))
-            at = first
-            for line in process.stdout:
-                word, _, rest = line.partition(" ")
-                if word == "at":
-                    at = int(rest)
-                elif word == "bad":
-                    result["failures"].append(json.loads(rest))
-                    print("FAILURE", rest, flush=True)
-                elif word == "done":
-                    result["inputs"], counts = json.loads(rest)
-                    for sample, (read, refused) in counts.items():
-                        tally = result["samples"].setdefault(sample, [0, 0])
-                        tally[0] += read
-                        tally[1] += refused
-                        result["read"] += read
-                        result["refused"] += refused
-                    result["seconds"] = round(known + time.monotonic() - begun, 1)
-                    save(result)
-                    if time.monotonic() - begun >= seconds:
-                        break
-            if process.poll() is None and time.monotonic() - begun >= seconds:
-                break
-            if process.wait() != 0:  # it died at this input: count it, go on behind it
-                result["failures"].append(
-                    [at, make(at, samples())[0], {}, f"the process ended with {process.returncode}"]
-                )
-                result["inputs"] = at + 1
-                print("FAILURE", result["failures"][-1], flush=True)
-                save(result)
-    finally:
-        if process is not None and process.poll() is None:
-            process.kill()
-            process.wait()
-    print(
-        f"{result['inputs']} inputs, {result['read']} read, {result['refused']} refused, "
-        f"{len(result['failures'])} failures"
-    )
-    return 1 if result["failures"] else 0
 
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--inputs", type=int, default=10**9, help="how many more")
-    parser.add_argument("--show", type=int, help="write this input to standard output")
-    parser.add_argument("--child", type=int, nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    words = parser(__doc__)
+    words.add_argument("--show", type=int, help="write this input to standard output")
+    options = words.parse_args()
     if options.child:
-        child(*options.child)
+        child(*map(int, options.child))
         return 0
     if options.show is not None:
         sample, name, data, how = make(options.show, samples())
         print(f"# from {sample}, as {name}, with {how}", file=sys.stderr)
         sys.stdout.buffer.write(data)
         return 0
-    if options.seconds == float("inf") and options.inputs == 10**9:
-        parser.error("give --seconds or --inputs")
-    return run(options.seconds, options.inputs)
+    require_an_end(words, options)
+
+    def known(number: int) -> list[Any]:
+        return [make(number, samples())[0], {}]
+
+    return FUZZER.run(options.seconds, options.inputs, known)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz_readers import machine
+from tools.fuzzing import machine
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "tools" / "results" / "kill_runs.json"
