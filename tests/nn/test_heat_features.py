@@ -1,6 +1,7 @@
 """HeatFeatures: the reference's numbers, with gradients, for clouds of any size."""
 
 import functools
+import os
 import re
 
 import numpy as np
@@ -11,6 +12,9 @@ from tests.helpers import reference
 from tests.helpers.clouds import cloud, rotation
 
 torch = pytest.importorskip("torch")
+from safetensors.numpy import save_file  # noqa: E402
+from safetensors.torch import save  # noqa: E402
+
 from heatfield.nn import ClosedFormFeatures, HeatFeatures, pad_clouds  # noqa: E402
 
 SIZES = (12, 31, 23)
@@ -241,8 +245,6 @@ def test_memory_counts_the_scales_that_are_given():
 
 
 def test_cached_features_of_another_shape_are_computed_again(tmp_path):
-    from safetensors.numpy import save_file
-
     points = some_clouds(3)[0]
     features = ClosedFormFeatures(cache=tmp_path)
     rows, whole = features(points)
@@ -262,3 +264,115 @@ def test_mixed_precision_costs_no_digits():
         (gradient,) = torch.autograd.grad(mixed.sum(), points)
     assert torch.equal(mixed, plain)
     assert torch.equal(gradient, expected)
+
+
+# --- the declared range ------------------------------------------------------------
+
+DOUBLE = np.random.default_rng(0).normal(size=(40, 3))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "n", "power"),
+    [
+        *((torch.float64, 3, power) for power in (-90, -50, 50, 90)),
+        *((torch.float64, 1, power) for power in (-120, 120)),  # where t**2 is no number any more
+        *((torch.float32, 3, power) for power in (-10, 10)),
+        *((torch.float32, 1, power) for power in (-15, 15)),
+    ],
+)
+@pytest.mark.parametrize("transition", ["difference", "exact"])
+def test_a_unit_within_the_range_changes_the_power_of_the_unit_only(dtype, n, power, transition):
+    unit = 2.0 ** round(power * np.log2(10.0))  # which rounds nothing
+    plain, scaled = (torch.tensor(u * DOUBLE[:, :n], dtype=dtype, requires_grad=True) for u in (1.0, unit))
+    module = HeatFeatures(3, transition=transition)
+    table, other = (module(points).reshape(40, 3, 3 + n) for points in (plain, scaled))
+    tol = {"rtol": 1e-9 if dtype == torch.float64 else 2e-4, "atol": 1e-9 if dtype == torch.float64 else 2e-4}
+    torch.testing.assert_close(other[..., 1:], table[..., 1:], **tol)
+    torch.testing.assert_close(other[..., 0].double() * unit**n, table[..., 0].double(), **tol)
+    times = torch.tensor([0.1, 0.5, 2.0], dtype=torch.float64)
+    given = module(scaled, scales=(times * unit**2).to(dtype)).reshape(40, 3, 3 + n)
+    torch.testing.assert_close(
+        given[..., 1:], module(plain, scales=times.to(dtype)).reshape(40, 3, 3 + n)[..., 1:], **tol
+    )
+    (slope,) = torch.autograd.grad(other[..., 1:].sum(), scaled)
+    (expected,) = torch.autograd.grad(table[..., 1:].sum(), plain)
+    torch.testing.assert_close(slope.double() * unit, expected.double(), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "power"), [(torch.float64, -50), (torch.float64, 50), (torch.float32, -4), (torch.float32, 5)]
+)
+def test_energies_within_the_range(dtype, power):
+    unit, m, n = 2.0 ** round(power * np.log2(10.0)), 3, 3
+    plain, scaled = (
+        HeatFeatures(m).whole(torch.tensor(u * DOUBLE, dtype=dtype)).double() for u in (1.0, unit)
+    )
+    powers = torch.tensor(
+        [unit**n] * m + [1.0] * m + [unit ** (n + 2)] * m + [unit**2] * m, dtype=torch.float64
+    )
+    tol = 1e-9 if dtype == torch.float64 else 1e-4
+    torch.testing.assert_close(scaled[: 4 * m] * powers, plain[: 4 * m], rtol=tol, atol=tol)
+    torch.testing.assert_close(scaled[4 * m :], plain[4 * m :], rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "power", "problem"),
+    [
+        (torch.float64, -100, "diffusion times from .* in 3 dimensions .* range of double precision"),
+        (torch.float64, 100, "diffusion times from .* in 3 dimensions .* range of double precision"),
+        (torch.float64, -145, "points spans .*; change the unit so that it lies between 1e-140 and 1e140"),
+        (torch.float64, 145, "points spans .*; change the unit so that it lies between 1e-140 and 1e140"),
+        (torch.float32, -20, "diffusion times from .* range of single precision"),
+        (torch.float32, 20, "diffusion times from .* range of single precision"),
+        (torch.float32, -36, "diffusion times from .* range of single precision"),
+        (torch.float32, 37, "diffusion times from .* range of single precision"),
+    ],
+)
+def test_a_unit_beyond_the_range_is_an_error(dtype, power, problem):
+    points = torch.tensor(10.0**power * DOUBLE, dtype=dtype)
+    near = torch.tensor(DOUBLE, dtype=dtype)
+    for call in (HeatFeatures(), HeatFeatures(transition="exact", log_density=True), HeatFeatures().whole):
+        with pytest.raises(ValueError, match=f"^{problem}"):
+            call(points)
+        with pytest.raises(ValueError, match=rf"^clouds\[1\]: {problem}"):
+            call([near, points])
+    times = torch.tensor([1.0, 2.0], dtype=dtype) * 10.0 ** min(
+        2 * power, 37 if dtype == torch.float32 else 300
+    )
+    if (times > 0).all() and "diffusion" in problem and abs(power) < 30:
+        with pytest.raises(ValueError, match=f"^{problem}"):
+            HeatFeatures()(points, scales=times)
+
+
+def test_the_energies_leave_the_range_before_the_densities():
+    points = torch.tensor(1e70 * DOUBLE)
+    assert torch.isfinite(HeatFeatures()(points)).all()
+    with pytest.raises(ValueError, match="range of double precision"):
+        HeatFeatures().whole(points)
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda _place, rows, whole: {"rows": rows.astype(np.float32), "whole": whole},
+        lambda _place, rows, whole: {"rows": rows, "whole": whole.astype(np.int64)},
+        lambda _place, rows, _whole: {"rows": rows},
+        lambda place, _rows, _whole: os.mkfifo(place),
+        lambda place, _rows, _whole: place.write_bytes(save({"rows": torch.zeros(3, dtype=torch.bfloat16)})),
+    ],
+    ids=["rows of another type", "whole of another type", "no whole", "a pipe", "a type that numpy has not"],
+)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_forged_cache_is_computed_again(forge, tmp_path):
+    points = some_clouds(3)[0]
+    features = ClosedFormFeatures(cache=tmp_path, dtype=torch.float64)
+    rows, whole = features(points)
+    (place,) = tmp_path.iterdir()
+    place.unlink()
+    forged = forge(place, 2.0 * rows.numpy(), 2.0 * whole.numpy())
+    if isinstance(forged, dict):
+        save_file(forged, place)
+    again = features(points)
+    assert torch.equal(again[0], rows)
+    assert torch.equal(again[1], whole)
+    assert place.is_file()

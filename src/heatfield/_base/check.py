@@ -17,8 +17,9 @@ Array = NDArray[np.float64]
 # The declared range of lengths: beyond it their squares leave the range of float64.
 LEAST_LENGTH, GREATEST_LENGTH = 1e-140, 1e140
 LENGTHS = "1e-140 and 1e140"
-# The declared range of the powers of t in densities and energies, times the pairs that are summed.
-GREATEST_POWER = 1e300
+# The declared range of the powers of t in densities and energies, times the pairs that are summed: where
+# results are in double precision, and in single.
+GREATEST_POWER, GREATEST_SINGLE_POWER = 1e300, 1e36
 # How far apart the weights of points may be.
 GREATEST_RATIO = 1e280
 
@@ -111,20 +112,22 @@ def check_extent(low: Array, high: Array, name: str = "points", least: float = 0
         raise OutOfRangeError(f"{name} spans {extent:.3g}; change the unit so that it lies between {LENGTHS}")
 
 
-def check_times(times: Array, m: int, n: int) -> None:
-    """Diffusion times at which densities and energies of m points are numbers of double precision.
+def check_times(times: Array, m: int, n: int, *, single: bool = False, energy: bool = True) -> None:
+    """Diffusion times at which densities and energies of m points are numbers of the results' precision.
 
     The density has the factor (4 pi t)**(-n/2), the Dirichlet energy, a sum over m**2 pairs, 1/t more.
+    ``single``: results are in single precision; without ``energy`` only densities are asked for.
     """
-    power = 1.0 / (0.5 * n + 1.0)
-    least = (max(m, 1) ** 2 / GREATEST_POWER) ** power / (4.0 * np.pi)
-    most = GREATEST_POWER**power / (4.0 * np.pi)
+    greatest = GREATEST_SINGLE_POWER if single else GREATEST_POWER
+    power = 1.0 / max(0.5 * n + energy, 1.0)  # in one dimension t itself must be a number too
+    least = (max(m, 1) ** (1 + energy) / greatest) ** power / (4.0 * np.pi)
+    most = greatest**power / (4.0 * np.pi)
     low, high = float(times.min()), float(times.max())
     if not least <= low <= high <= most:
         raise OutOfRangeError(
             f"diffusion times from {low:.3g} to {high:.3g}: in {n} dimensions the heat density leaves the "
-            f"range of double precision; change the unit of length so that sqrt(t) lies between "
-            f"{np.sqrt(least):.3g} and {np.sqrt(most):.3g}"
+            f"range of {'single' if single else 'double'} precision; change the unit of length so that "
+            f"sqrt(t) lies between {np.sqrt(least):.3g} and {np.sqrt(most):.3g}"
         )
 
 

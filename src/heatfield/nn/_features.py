@@ -11,6 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from .._base.check import check_choice, check_count, check_dimension, check_range
 from ._heat import dimension_spectrum, energy_sums, local_sums, schedule, transition_by_difference
+from ._unit import Powers, by_power, check_times_of, heat_factor, in_unit
 
 
 def pad_clouds(clouds: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -44,6 +45,9 @@ class HeatFeatures(nn.Module):
     phi(x_i) = [u, d_heat, tau, 2t lambda_1..n] at each of T scales: what
     ``heatfield.signatures(points).per_point()`` gives, in the tensor's own precision. There is
     nothing to learn: the module holds no parameters.
+
+    The range of lengths is declared as for `heatfield.signatures`: times at which the density, or an energy
+    of `whole`, is no number of the tensor's precision are a ValueError that names the cloud.
 
     Parameters
     ----------
@@ -124,10 +128,11 @@ class HeatFeatures(nn.Module):
         if isinstance(points, Tensor) and points.ndim == 2:
             return self(points[None], None if mask is None else mask[None], scales)[0]
         points, mask, counted = _checked(points, mask)
-        u, d, tau, spectrum, _, defined = self._local(points, counted, scales)
-        channels = [(torch.log(u) if self.log_density else u)[..., None], d[..., None], tau[..., None]]
-        if self.with_spectrum:
-            channels.append(spectrum)
+        scaled, powers = in_unit(points)
+        heat, d, tau, spectrum, inner, defined = self._local(scaled, powers, counted, scales, energy=False)
+        u = heat_factor(by_power(inner, 2 * powers)[:, None, :], points.shape[2]) * heat
+        u = torch.log(u) if self.log_density else u
+        channels = [u[..., None], d[..., None], tau[..., None], *([spectrum] if self.with_spectrum else [])]
         table = torch.where(defined[:, None, None], torch.cat(channels, dim=3).flatten(2), torch.nan)
         return torch.where(mask[:, :, None], table, 0.0)
 
@@ -151,33 +156,49 @@ class HeatFeatures(nn.Module):
                 points[None], None if mask is None else mask[None], scales, hds_sigma=hds_sigma
             )[0]
         points, mask, counted = _checked(points, mask)
-        u, d, _, _, times, defined = self._local(points, counted, scales, spectrum=False)
+        scaled, powers = in_unit(points)
+        heat, d, _, _, inner, defined = self._local(
+            scaled, powers, counted, scales, energy=True, spectrum=False
+        )
+        times = by_power(inner, 2 * powers)
         n, rows = points.shape[2], self._rows(points, times.shape[1])
         weight = square = torch.zeros_like(times)
         for first in range(0, points.shape[1], rows):
             last = min(points.shape[1], first + rows)
-            part = _again(energy_sums, points, counted, times, first, last)
+            part = _again(energy_sums, scaled, counted, inner, first, last)
             weight, square = weight + part[0], square + part[1]
         energy = (8.0 * torch.pi * times) ** (-n / 2) * weight
-        response = n / 2 - square / (8.0 * times * weight)
+        response = n / 2 - square / (8.0 * inner * weight)
         relative = response / (2.0 * times)
         centers = torch.arange(n + 1, dtype=points.dtype, device=points.device)
-        hds = dimension_spectrum(u, d, counted, centers, hds_sigma)
+        hds = dimension_spectrum(heat, d, counted, centers, hds_sigma)
         table = torch.cat([energy, response, relative * energy, relative, hds], dim=1)
         return torch.where((defined & mask.any(dim=1))[:, None], table, torch.nan)
 
     def _local(
-        self, points: Tensor, mask: Tensor, scales: Tensor | None, spectrum: bool | None = None
+        self,
+        points: Tensor,
+        powers: Powers,
+        mask: Tensor,
+        scales: Tensor | None,
+        *,
+        energy: bool,
+        spectrum: bool | None = None,
     ) -> tuple[Tensor, ...]:
+        """Sums of w, dimension, transition, spectrum, times in the unit of the points, which have times.
+
+        ``points`` are in the unit of `in_unit`; ``energy``: energies will be computed from the times too.
+        """
         exact = self.transition == "exact"
         if scales is None:
             rows = self._rows(points, self.n_scales)
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.fixed_schedule):
                 times, defined = schedule(points, mask, self.n_scales, self.c_min, self.c_max, rows)
         else:
-            times = _checked_scales(scales, points, 1 if exact else 2)
+            times = by_power(_checked_scales(scales, points, 1 if exact else 2), -2 * powers)
             rows = self._rows(points, times.shape[1])
             defined = mask.any(dim=1)
+        check_times_of(times, powers, mask, defined, points.shape[2], energy=energy)
         with_spectrum = self.with_spectrum if spectrum is None else spectrum
         found = [
             _again(
@@ -192,10 +213,10 @@ class HeatFeatures(nn.Module):
             )
             for first in range(0, points.shape[1], rows)
         ]
-        u, d, tau, lambdas = (
+        heat, d, tau, lambdas = (
             torch.cat(parts, dim=1) if parts[0].ndim > 1 else parts[0] for parts in zip(*found, strict=True)
         )
-        return u, d, tau if exact else transition_by_difference(d, times), lambdas, times, defined
+        return heat, d, tau if exact else transition_by_difference(d, times), lambdas, times, defined
 
     def _rows(self, points: Tensor, n_scales: int) -> int:
         """How many rows fit: differences and D2 of a pair, and what each scale keeps to go back."""

@@ -5,8 +5,6 @@ Squared distances come from differences, never from |a|**2 + |b|**2 - 2ab, which
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -70,7 +68,10 @@ def _neighbours(points: Tensor, mask: Tensor, rows: int) -> tuple[Tensor, Tensor
 def local_sums(
     points: Tensor, mask: Tensor, times: Tensor, first: int, last: int, exact: bool, spectrum: bool
 ) -> tuple[Tensor, ...]:
-    """u, d_heat, tau (empty unless ``exact``) (B, rows, T) and 2t lambda (B, rows, T, n)."""
+    """W, d_heat, tau (empty unless ``exact``) (B, rows, T) and 2t lambda (B, rows, T, n).
+
+    W is the sum of w = exp(-D**2 / 4t); the density is (4 pi t)**(-n/2) W.
+    """
     # Where a network runs in mixed precision, its matrix products are in half: too few digits for a spectrum.
     with torch.autocast(points.device.type, enabled=False):
         return _local_sums(points, mask, times, first, last, exact, spectrum)
@@ -79,7 +80,6 @@ def local_sums(
 def _local_sums(
     points: Tensor, mask: Tensor, times: Tensor, first: int, last: int, exact: bool, spectrum: bool
 ) -> tuple[Tensor, ...]:
-    n = points.shape[2]
     r, d2 = squared_distances(points, first, last)
     counted = mask[:, None, :]
     columns: list[list[Tensor]] = [[], [], [], []]
@@ -89,7 +89,7 @@ def _local_sums(
         weight_sum = w.sum(dim=2)
         mean_d2 = (w * d2).sum(dim=2) / weight_sum
         d = mean_d2 / (2.0 * t)
-        columns[0].append((4.0 * math.pi * t) ** (-n / 2) * weight_sum)
+        columns[0].append(weight_sum)
         columns[1].append(d)
         if exact:  # two passes: a difference of means would cancel in single precision
             variance = (w * (d2 - mean_d2[:, :, None]).square()).sum(dim=2) / weight_sum
@@ -126,12 +126,15 @@ def transition_by_difference(dimensions: Tensor, times: Tensor) -> Tensor:
     return torch.cat([slopes[:, :, :1], inner, slopes[:, :, -1:]], dim=2)
 
 
-def dimension_spectrum(u: Tensor, d: Tensor, mask: Tensor, centers: Tensor, sigma: float) -> Tensor:
-    """p_geo and delta p, (B, 2 K T): composition and then contrast, each centre by centre, scale by scale."""
+def dimension_spectrum(heat: Tensor, d: Tensor, mask: Tensor, centers: Tensor, sigma: float) -> Tensor:
+    """p_geo and delta p, (B, 2 K T): composition and then contrast, each centre by centre, scale by scale.
+
+    ``heat`` is the density up to a factor of each cloud and scale.
+    """
     eta = torch.softmax(-(d[..., None] - centers).square() / (2.0 * sigma**2), dim=3)
     counted = mask[:, :, None, None]
     composition = torch.where(counted, eta, 0.0).sum(dim=1) / mask.sum(dim=1)[:, None, None]
-    heat = torch.where(mask[:, :, None], u, 0.0)
+    heat = torch.where(mask[:, :, None], heat, 0.0)
     weighted = torch.where(counted, heat[..., None] * eta, 0.0).sum(dim=1) / heat.sum(dim=1)[..., None]
     parts = [part.transpose(1, 2).flatten(1) for part in (composition, weighted - composition)]
     return torch.cat(parts, dim=1)

@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 from torch import Tensor
 
+from .._base.arrays import open_regular
 from .._base.check import as_points
 from .._base.files import write_atomically
 from .._features.layout import SCHEMA
@@ -74,12 +75,15 @@ class ClosedFormFeatures:
         text = json.dumps([SCHEMA, recipe.identity(), cloud.shape], sort_keys=True).encode()
         place = self.cache / f"{hashlib.sha256(text + cloud.tobytes()).hexdigest()[:32]}.safetensors"
         try:
-            found = load(place.read_bytes())
+            with open_regular(place) as file:
+                found = load(file.read())
             rows, whole = found["rows"], found["whole"]
             shape = (max(1, len(cloud)), len(recipe.point_names))
-            if rows.shape == shape and whole.shape == (len(recipe.whole_names),):
+            fits = rows.shape == shape and whole.shape == (len(recipe.whole_names),)
+            if fits and rows.dtype == whole.dtype == np.float64:
                 return rows, whole
-        except (OSError, SafetensorError, KeyError):  # missing, or damaged because the disk was full
+        # Missing, damaged because the disk was full, or of a type that numpy does not have.
+        except (OSError, SafetensorError, LookupError, TypeError, AttributeError):
             pass
         rows, whole = features_of(cloud, recipe)
         self.cache.mkdir(parents=True, exist_ok=True)
