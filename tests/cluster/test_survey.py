@@ -1,6 +1,7 @@
 """One cloud from many tiles: the same signatures as on one machine, at every point."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 
 import heatfield as hf
 from heatfield._sums import promise
-from heatfield.cluster import InProcess, survey
+from heatfield._sums.costs import Costs
+from heatfield.cluster import InProcess, _work_folder, survey
 from heatfield.cluster._work_folder import WORK, tiles_in
 from tests.helpers.tiles import cut, landscape, read_back, write_tiles
 
@@ -324,3 +326,22 @@ def test_a_url_that_is_not_there_is_named():
     pytest.importorskip("fsspec")
     with pytest.raises(hf.ReadError, match=r"memory://nothing\.npy.*cannot be fetched"):
         hf.read_cloud("memory://nothing.npy")
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda place: place.write_text(100_000 * "["),
+        lambda place: place.write_text(json.dumps(dict.fromkeys(Costs.__dataclass_fields__, float("nan")))),
+        lambda place: place.write_text(json.dumps(dict.fromkeys(Costs.__dataclass_fields__, 10**400))),
+        os.mkfifo,
+    ],
+    ids=["nested", "no numbers", "too large", "a pipe"],
+)
+def test_forged_prices_are_measured_again(tmp_path, forge, monkeypatch):
+    monkeypatch.setattr(_work_folder, "costs", lambda: Costs(ring=2e-9))
+    (tmp_path / WORK).mkdir()
+    forge(tmp_path / WORK / "costs.json")
+    assert _work_folder.fixed_costs(tmp_path) == Costs(ring=2e-9)
+    monkeypatch.setattr(_work_folder, "costs", lambda: Costs(ring=9e-9))
+    assert _work_folder.fixed_costs(tmp_path) == Costs(ring=2e-9)  # kept from then on

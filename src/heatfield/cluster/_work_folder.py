@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, fields
 from glob import escape
 from pathlib import Path
 
-from .._base.files import write_atomically
-from .._sums.costs import Costs, costs
+from .._sums.costs import Costs, costs, read_costs, write_costs
 from ..io import is_remote, read_cloud
 from ._settings import Job, Tile
 
@@ -95,13 +92,11 @@ def own_folder(folder: Path) -> None:
 def fixed_costs(folder: Path) -> Costs:
     """The prices by which all workers plan: measured once, so that the next run makes the same choices."""
     place = folder / WORK / _COSTS
-    try:
-        stored = json.loads(place.read_bytes())
-        return Costs(**{field.name: float(stored[field.name]) for field in fields(Costs)})
-    except (OSError, ValueError, KeyError, TypeError):
+    found = read_costs(place)
+    if found is None:
         found = costs()
-        write_atomically(place, json.dumps(asdict(found)).encode())
-        return found
+        write_costs(place, found)
+    return found
 
 
 def clear_work(job: Job, *, finished: bool) -> None:
