@@ -1,5 +1,6 @@
 """Registries, recipes, tables and pages: every table at the smallest budget."""
 
+import os
 import re
 from importlib.util import find_spec
 
@@ -225,3 +226,26 @@ def test_findings_are_read_from_the_cells(tmp_path):
     assert "neurons4 yes (best alone log-Hessian, +10.0 ± 0.0 points, p = 0 below all)" in told[1]
     assert "cath15 no" in told[1]
     assert told[2].startswith("The log-Hessian is the strongest single block on real data: yes, on 2 of 2")
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda place: place.write_bytes(place.read_bytes()[:-9]),
+        lambda place: np.save(place, np.load(place)[:-1]),
+        lambda place: np.save(place, np.array([{"a": 1}], dtype=object)),
+        lambda place: place.with_suffix(".json").write_text(100_000 * "["),
+        lambda place: place.with_suffix(".json").write_text('{"seconds": NaN}'),
+        lambda place: (place.unlink(), os.mkfifo(place)),
+    ],
+    ids=["cut", "another shape", "objects", "nested", "no number", "a pipe"],
+)
+def test_a_forged_table_of_features_is_computed_again(tmp_path, forge):
+    method, data = METHODS["HFS-desc"], load(DATA_SETS["four_shapes"], None, Size(2, 40))
+    expected, _ = features_of(method, data, NONE, tmp_path)
+    (place,) = (tmp_path / "features").glob("*.npy")
+    forge(place)
+    found, seconds = features_of(method, data, NONE, tmp_path)
+    np.testing.assert_array_equal(found, expected)
+    assert 0.0 < seconds < np.inf
+    assert place.is_file()

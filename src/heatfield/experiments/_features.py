@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.arrays import open_regular, read_array
 from .._base.check import Array
 from .._base.files import write_atomically
 from .._features.descriptor import HFSDescriptor
@@ -20,6 +21,8 @@ from ._changes import Change, changed
 from ._code import code_digest
 from ._methods import Method
 from ._sets import Loaded
+
+_MOST = 1 << 16  # bytes of the file of seconds that are read
 
 
 def descriptor_of(method: Method, n_dims: int) -> Any:
@@ -48,9 +51,9 @@ def features_of(
         text = json.dumps([method.kind, dict(method.options), change.label, code], sort_keys=True)
         name = f"{data.content[:24]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
         place = cache / "features" / f"{name}.npy"
-    if place is not None and place.exists():
-        table = np.load(place, allow_pickle=False)
-        seconds = float(json.loads(place.with_suffix(".json").read_text())["seconds"])
+    found = None if place is None else _kept(place, (len(data.clouds), descriptor.layout().width))
+    if found is not None:
+        table, seconds = found
     else:
         clouds = changed(data.clouds, change)
         descriptor.set_params(n_jobs=n_jobs)
@@ -64,6 +67,18 @@ def features_of(
             np.save(held, table)
             write_atomically(place, held.getvalue())
     return table[:, _chosen(method, descriptor.layout())[1]], seconds
+
+
+def _kept(place: Path, shape: tuple[int, int]) -> tuple[Array, float] | None:
+    """A table of features that was kept, and its seconds; None where there is none, or a damaged one."""
+    try:
+        table = read_array(place)
+        with open_regular(place.with_suffix(".json")) as file:
+            seconds = float(json.loads(file.read(_MOST))["seconds"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    fits = table.shape == shape and table.dtype.kind == "f" and 0.0 <= seconds < np.inf
+    return (table, seconds) if fits else None
 
 
 def _chosen(method: Method, whole: Layout) -> tuple[Layout, Any]:
