@@ -51,3 +51,39 @@ def test_a_file_that_is_missing_from_the_wheel_is_named(tmp_path, left_out):
         for name in needed() - {left_out}:
             archive.writestr(f"heatfield/{name}", "")
     assert check_wheel(path) == ([] if left_out is None else [f"{path.name} lacks heatfield/py.typed"])
+
+
+def test_every_dependency_has_a_lowest_version():
+    """Or tools/lowest_versions.sh would install the newest one."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    asked = [*project["dependencies"], *extras["io"], *extras["show"], *extras["torch"]]
+    assert len(asked) > 10
+    assert [line for line in asked if not re.match(r"[\w-]+>=\d", line)] == []
+
+
+def test_jobs_try_the_lowest_versions_and_the_sdist():
+    workflow = ROOT / ".github" / "workflows" / "ci.yml"
+    if not workflow.exists():
+        pytest.skip("the source distribution has no workflows")
+    commands = re.findall(r"^ +- run: (.+)$", workflow.read_text(), re.MULTILINE)
+    assert {"make lowest", "make sdist-check"} <= set(commands)
+    targets = re.findall(r"^([\w-]+):.*\n\t(.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for target, script in (("lowest", "lowest_versions.sh"), ("sdist-check", "sdist_check.sh")):
+        (command,) = [command for name, command in targets if name == target]
+        assert script in command
+        assert (ROOT / "tools" / script).exists()
+    assert "tools/smoke_test.py" in (ROOT / "tools" / "lowest_versions.sh").read_text()
+
+
+def test_the_sdist_holds_what_its_tests_use():
+    """Folders and files of the root that tests name or import from."""
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
+    used = set()
+    for path in (ROOT / "tests").rglob("*.py"):
+        text = path.read_text()
+        used.update(re.findall(r'ROOT / "([\w.-]+)', text))
+        used.update(re.findall(r"^ *from (tools|benchmarks|examples|tests)\b", text, re.MULTILINE))
+    assert {"tools", "benchmarks", "tests", "packaging"} <= used
+    hidden = {name for name in used if name.startswith(".")}  # their tests are skipped
+    assert used - hidden - {"pyproject.toml"} <= set(found["sdist"]["include"])
