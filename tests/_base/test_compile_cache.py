@@ -162,6 +162,7 @@ def test_compiled_code_belongs_to_the_source_it_can_depend_on(tmp_path):
     value, said = run()
     assert value == 4.0
     assert said.count("compiling for this machine") == 1
+    assert "the first call takes up to a minute" in said
     first = kept()
     install(1.0)  # as a second `pip install` does
     assert run() == (4.0, "")

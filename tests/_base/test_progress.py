@@ -8,11 +8,7 @@ import pytest
 
 from heatfield._base import progress
 from heatfield._base.progress import progress_bar
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+from tests.helpers.terminal import Terminal
 
 
 @pytest.mark.parametrize("quiet", [False, True])

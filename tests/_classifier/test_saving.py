@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import tomllib
@@ -379,3 +380,13 @@ def test_scikit_learn_is_bounded_above_while_its_private_attributes_are_restored
     upper = re.search(r"<(\d+)\.(\d+)$", line)
     assert upper, line
     assert tuple(map(int, sklearn.__version__.split(".")[:2])) < (int(upper[1]), int(upper[2]))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(saved, name, tmp_path):
+    folder = copy_of(saved, "simple", tmp_path)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(ValueError, match=f"is not a whole model: it has no {name}"):
+        hf.HFSClassifier.load(folder)

@@ -74,3 +74,17 @@ def test_randomised_search(block):
         drawn = attack(seed)
         for name, ratio in drawn["ratios"].items():
             assert ratio <= 1.0, (name, drawn)
+
+
+@pytest.mark.parametrize("width", [1e-6, 1e-9])
+def test_places_of_a_field_beside_a_tight_cluster(width):
+    """Places share a centre by sixteens: those in the cluster with others that lie far from it."""
+    rng = np.random.default_rng(1)
+    points = np.concatenate([rng.random((700, 2)), 0.5 + width * rng.random((700, 2))])
+    at = np.concatenate([0.5 + width * rng.random((40, 2)), rng.random((300, 2))])
+    times = np.array([0.03, 0.3]) * width**2
+    exact, fast = (hf.HeatField(points, method=method) for method in ("dense", "fast"))
+    log_u, d = exact.log_value(at, times), exact.dimension(at, times)
+    error = np.abs(fast.log_value(at, times) - log_u) - 4e-16 * np.abs(log_u)
+    assert error.max() <= promise.DENSITY * 1e-8
+    assert (np.abs(fast.dimension(at, times) - d) / (1 + d)).max() <= promise.DIMENSION * 1e-8

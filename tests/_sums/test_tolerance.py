@@ -152,3 +152,28 @@ def test_weights_and_places_that_are_no_sources(prices):
         natural = np.maximum(2 * t * W, squares)[seen]  # absolute where it is small
         assert (np.abs(table[seen, SQUARE] - squares[seen]) / natural).max() <= 4e-8
     assert (used == {"near"}) == (prices == "neighbours")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_transforms_by_the_grid_are_the_same_to_the_bit_for_any_number_of_threads(n, monkeypatch):
+    """Runs of points from several threads are added to one grid in their order."""
+    monkeypatch.setattr(columns, "costs", lambda **_: PRICES["transforms"])
+    points = heavy_cluster(np.random.default_rng(4), n, 40_000)
+    scales = hf.scale_schedule(points, 3)[1:]
+    one, *others = (hf.signatures(points, scales, method="fast", tol=1e-5, n_jobs=k) for k in (1, 2, 3, 5))
+    assert sum(scale.transforms for scale in one.plan.scales) > 0
+    assert sum(scale.finufft_transforms for scale in one.plan.scales) == 0
+    for other in others:
+        for name in ("density", "dimension", "transition", "spectrum", "energy", "response"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(one, name), err_msg=name)
+
+
+def test_the_plan_says_where_bits_may_depend_on_threads(monkeypatch):
+    """The one exception that is documented: transforms by finufft."""
+    monkeypatch.setattr(columns, "costs", lambda **_: PRICES["transforms"])
+    points = heavy_cluster(np.random.default_rng(4), 3, 3000)
+    scales = hf.scale_schedule(points, 3)
+    for tol, dtype, finufft in ((1e-5, "float64", False), (1e-12, "float64", True), (1e-3, "float32", True)):
+        plan = hf.signatures(points, scales, method="fast", tol=tol, dtype=dtype).plan
+        assert sum(scale.transforms for scale in plan.scales) > 0
+        assert (sum(scale.finufft_transforms for scale in plan.scales) > 0) == finufft

@@ -26,7 +26,7 @@ def mixed(tmp_path):
     for k, name in enumerate(("cat", "dog")):
         (tmp_path / "in" / name).mkdir(parents=True)
         for i in range(6):
-            hf.write_points(tmp_path / "in" / name / f"{i}.npy", cloud(10 * k + i) * [1, 1, 0.1 + k])
+            hf.write_points(tmp_path / "in" / name / f"c{i}.npy", cloud(10 * k + i) * [1, 1, 0.1 + k])
     hf.write_points(tmp_path / "in" / "cat" / "0_stray.npy", cloud(99, 2))
     return tmp_path / "in"
 

@@ -4,6 +4,7 @@ import csv
 import fcntl
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -238,3 +239,46 @@ def test_a_model_replaces_a_link_and_not_what_it_points_to(tmp_path):
         assert hf.HFSClassifier.load(tmp_path / name).notes_ == {"second": True}
     assert (tmp_path / "first" / "model.json").read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["first", "latest", "nowhere"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_reader_that_fails_in_an_unknown_way_ends_no_report(monkeypatch, capsys):
+    import heatfield.cli._shards as shards
+
+    real = shards.read_cloud
+
+    def odd(path, **options):
+        if str(path).endswith("ball/0.npy"):
+            raise LookupError("a fault of a reader")
+        return real(path, **options)
+
+    monkeypatch.setattr(shards, "read_cloud", odd)
+    assert main([*REPORT, "--quiet"]) == 1
+    assert "1 files could not be used" in capsys.readouterr().err
+    said = json.loads(re.search(r'id="header">(.*?)</script>', Path("r.html").read_text(), re.S)[1])
+    assert said["broken"] == [["ball/0.npy", "", "LookupError: a fault of a reader"]]
+
+
+@pytest.mark.usefixtures("folder")
+def test_class_names_are_no_formulas():
+    """In the tables of describe, predict and search; a table that is read back has the names themselves."""
+    from heatfield.cli._features import read_features
+
+    def column(table, name):
+        with open(table, newline="") as file:
+            return {row[name] for row in csv.DictReader(file)}
+
+    shutil.move("in/ball", "in/=ball")
+    shutil.move("in/sphere", "in/@sphere")
+    shutil.copy("in/=ball/0.npy", "=1+1.npy")
+    assert main([*DESCRIBE, "-o", "t.csv", "--quiet"]) == 0
+    assert column("t.csv", "label") == {"'=ball", "'@sphere"}
+    assert {*read_features(Path("t.csv")).labels.values()} == {"=ball", "@sphere"}
+    assert main([*TRAIN, "--quiet"]) == 0
+    assert main(["predict", "m", "=1+1.npy", "in", "-o", "p.csv", "--quiet", "--jobs", "1"]) == 0
+    assert column("p.csv", "label") == {"'=ball", "'@sphere"}
+    assert "'=1+1.npy" in column("p.csv", "file")
+    assert main(["search", "build", "in", "-o", "index", "--jobs", "1", "--scales", "3", "--quiet"]) == 0
+    assert main(["search", "query", "index", "=1+1.npy", "-o", "h.csv", "--jobs", "1", "--quiet"]) == 0
+    assert column("h.csv", "query") == {"'=1+1.npy"}
+    assert column("h.csv", "label") == {"'=ball", "'@sphere"}

@@ -164,3 +164,10 @@ def test_what_is_being_written_is_removed_by_a_stop(tmp_path):
 
     with pytest.raises(FileNotFoundError):
         stopped()
+
+
+def test_a_stop_waits_less_than_two_seconds():
+    """What is promised: what else ends a command is tested above, without a clock."""
+    from heatfield.cli import _stop
+
+    assert 0.0 < _stop._PATIENCE < 2.0

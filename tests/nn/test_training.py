@@ -1,6 +1,5 @@
 """Training: it learns, and gives the same bits when it is killed and resumed."""
 
-import io
 import json
 import os
 import re
@@ -34,6 +33,7 @@ from tests.helpers.estimator_checks import (
     wrong_input_is_refused,
 )
 from tests.helpers.process import environment
+from tests.helpers.terminal import Terminal
 
 torch = pytest.importorskip("torch")
 from safetensors import safe_open  # noqa: E402
@@ -319,10 +319,6 @@ def test_whole_epochs_come_last():
 
 @pytest.mark.parametrize("columns", [30, 80, 200])
 def test_line_of_progress_fits_the_terminal(columns, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("COLUMNS", str(columns))
