@@ -121,7 +121,8 @@ HUNGRY: dict[str, Callable[[], bytes]] = {
         b"0 0 0\n" + (b"500000" + b" 0" * 500_000 + b"\n") * 9,
         b"ascii",
     ),
-    "header.pcd": lambda: b"VERSION .7\nFIELDS" + b" x" * 4_000_000,
+    # Words of two letters beyond ASCII take thirty times their bytes.
+    "header.pcd": lambda: b"# .PCD v0.7\nVERSION .7\nFIELDS" + b" \xe4\xe4" * 3_300_000,
     "text.xyz.gz": lambda: _gzipped(b"0\n" * 40_000_000) + _gzipped(b"\n") * 400_000,
     "bytes.npy.gz": lambda: _gzipped(
         npy_header("{'descr': '|u1', 'fortran_order': False, 'shape': (80000000, 1), }") + bytes(80_000_000)
