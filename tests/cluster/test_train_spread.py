@@ -36,9 +36,14 @@ def words(clouds, out, *more):
 
 
 def written(out):
-    """All that a training leaves, by name; what says when it was made is left out."""
+    """All that a training leaves, by name; but for the seconds of epochs, and the checksum that holds them."""
     files = [*out.rglob("*"), out.with_name(out.name + ".report.json")]
-    return {file.name: file.read_bytes() for file in files if file.is_file()}
+    found = {file.name: file.read_bytes() for file in files if file.is_file()}
+    model = json.loads(found["model.json"])
+    del model["checksum"]
+    for epoch in model.get("history", ()):
+        del epoch["seconds"]
+    return found | {"model.json": model}
 
 
 CLOSED = ("--variant", "desc", "--head", "auto")

@@ -18,7 +18,7 @@ from .._sums.costs import Costs
 from ..io import file_stamp
 
 # The number of the work files: raised where their meaning changes.
-SCHEMA = 1
+SCHEMA = 2
 CHANNELS = ("density", "dimension", "transition", "spectrum")
 
 
