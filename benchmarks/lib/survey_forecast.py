@@ -53,8 +53,10 @@ def growth(runs: dict[str, Any], jobs: int) -> dict[str, Any]:
 def model(runs: dict[str, Any], jobs: int, m: float = 1e9, workers: int = 64) -> dict[str, Any] | None:
     """Seconds of m points on so many workers of one core, by the prices of the cost model.
 
-    Sums by the prices, a local scale at most as by transforms. Passes over tiles divide among the workers.
-    The transforms of the common grids do not: one task does one scale, so the longest of them counts.
+    Sums by the prices: near sums over the points of a column of the landscape, which holds those of a ball;
+    transforms over a tile with its halo; one common grid; whichever is the cheapest. Passes over tiles
+    divide among the workers. The transforms of the common grids do not: one task does one scale, so the
+    longest of them counts.
     What has no price, reading, neighbours, writing, is that of the largest case, point by point.
     """
     cases = surveys(runs, jobs)
@@ -81,13 +83,16 @@ def model(runs: dict[str, Any], jobs: int, m: float = 1e9, workers: int = 64) ->
         local = tiles * tile_seconds(
             tile_grids(plan, a, metas, settings), np.array([inside]), np.array([TILE]), settings
         )
-        if common < local:
+        pairs = min(m, math.pi * 4.0 * float(scales[a]) * limits[1] * DENSITY)
+        near = m * (settings.costs.target + settings.costs.pair * pairs)
+        if common < min(local, near):
             once = size * (settings.costs.fourier * math.log2(size) + settings.costs.modes)
             over_tiles, transforms = over_tiles + common - once, max(transforms, once)
             kinds.append({"scale": a, "way": "common grid", "seconds": common, "bytes": 8.0 * size * GRIDS})
         else:
-            over_tiles += local
-            kinds.append({"scale": a, "way": "tile and halo", "seconds": local, "halo": float(reach)})
+            way = "near sums" if near < local else "transforms"
+            over_tiles += min(local, near)
+            kinds.append({"scale": a, "way": way, "seconds": min(local, near), "halo": float(reach)})
     per_point = m / largest["points"] * jobs
     unpriced = {name: s * per_point for name, s in largest["passes"].items() if name not in PRICED}
     done = sum(largest["steps"].values())
