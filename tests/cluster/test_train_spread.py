@@ -36,7 +36,7 @@ def words(clouds, out, *more):
 
 
 def written(out):
-    """All that a training leaves, by name; but for the seconds of epochs, and the checksum that holds them."""
+    """All that a training leaves, by name, but for the seconds of epochs and the checksum of them."""
     files = [*out.rglob("*"), out.with_name(out.name + ".report.json")]
     found = {file.name: file.read_bytes() for file in files if file.is_file()}
     model = json.loads(found["model.json"])
