@@ -166,6 +166,17 @@ def test_workers_name_a_broken_tile_and_do_the_rest(cluster, tmp_path):
     assert tiles_in(tmp_path / "by") == tiles_in(tmp_path / "here")
 
 
+def count_of(task, threads):
+    return task.size, threads
+
+
+def test_a_large_task_is_sent_without_a_word(cluster):
+    from heatfield.cluster._connect import executor_of
+
+    with executor_of(cluster.address) as executor:  # warnings are errors here
+        assert list(executor.map(count_of, [np.zeros(2_000_000)])) == [(0, (2_000_000, 1))]
+
+
 def test_a_task_may_take_what_a_worker_has(cluster):
     from heatfield.cluster._connect import executor_of
 
