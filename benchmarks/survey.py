@@ -1,17 +1,18 @@
 """One cloud of many tiles out of core: time, peak memory, how the cost grows, and a forecast.
 
-    python -m benchmarks.survey --data FOLDER [--largest 1e8] [--jobs 1,2] [--tol 1e-4] [--check 1e7]
+    python -m benchmarks.survey --data FOLDER [--cases survey/1e6/1 ...] [--tol 1e-4] [--check 1e7]
 
 A landscape with trees in map coordinates, 8 points per square metre, in 64 LAS tiles, is made in FOLDER
-(1e8 points: 3 GB, and 22 GB of tiles with signatures, which are removed after each case). Every case runs in
-a fresh process after a warm-up; each finished one is written to benchmarks/results/survey.json at once, and
-run again, the script continues where it stopped.
+(1e8 points: 3 GB in about two minutes; with work files and tiles that hold signatures up to 40 GB, which are
+removed after each case). Every case runs in a fresh process after a warm-up. Each finished one is written to
+benchmarks/results/survey.json at once; run again, what is there is left alone, and what is missing is done.
 
-survey/M/J    `heatfield.cluster.survey` of M points with J threads, one tile at a time, 8 scales.
-memory/M/J    `heatfield.signatures` of the same points in memory, up to 1e7.
+survey/M/J    `heatfield.cluster.survey` of M points by J threads, each at a tile of its own, 8 scales.
+memory/M/J    `heatfield.signatures` of the same points in memory with J threads.
 
-Then the exponents p of seconds ~ m**p are fitted, pass by pass, and the time of 1e9 points on 64 workers of
-one core each is forecast: passes over tiles divide among the workers, the fields of coarse scales do not.
+Without --cases all are run, from small to large: 1e6, 1e7 and 1e8 points, in memory up to 1e7.
+After each case the exponents p of seconds ~ m**p are fitted, pass by pass, and the time of 1e9 points on 64
+workers of one core each is forecast by the cost model. ``--summary`` prints what is known and runs nothing.
 ``--check M`` compares the tiles of the survey of M points with `signatures` at corners of tiles, lonely
 points, the densest ones and a random sample. ``--draw M`` draws the points coloured by dimension with the
 borders of tiles.
@@ -27,6 +28,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +38,28 @@ import heatfield as hf
 from benchmarks.lib.machine import load_average, machine, now
 from benchmarks.lib.results import DOCS, RESULTS, ROOT, read, write
 from benchmarks.lib.survey_check import compare, draw
-from benchmarks.lib.terrain import make_tiles
+from benchmarks.lib.survey_forecast import growth, model, surveys
+from benchmarks.lib.terrain import make_tiles, tile_paths
 from heatfield._sums.costs import costs
 
 OUTPUT = RESULTS / "survey.json"
 PICTURE = DOCS / "guide" / "survey.png"
-IN_MEMORY_MOST = 1e7
-# Work on whole grids, of which there is one per coarse scale: more workers than scales do not help.
-SERIAL = ("fields",)
+CASES = [
+    f"{kind}/{m}/{jobs}"
+    for m in (10**6, 10**7, 10**8)
+    for jobs in (1, 2)
+    for kind in ("survey", "memory")
+    if kind == "survey" or m <= 10**7
+]
+GOAL_BYTES = 8 * 2**30
+# What all tasks at a time may plan with; the rest of the goal is for the program and its libraries.
+MEMORY = 6.5 * 2**30
+EVERY = 20.0  # seconds between two lines of progress
+
+
+def say(text: str) -> None:
+    """A line of progress."""
+    print(f"{now()}  {text}", file=sys.stderr, flush=True)
 
 
 def peak_bytes() -> int:
@@ -62,83 +78,114 @@ def warm_up(tol: float, folder: Path) -> None:
     costs()
 
 
+class Told(hf.cluster.InProcess):
+    """Tasks of this process that say how far a pass is."""
+
+    def map(self, work: Any, tasks: Any) -> Any:
+        """See `Executor`."""
+        started = last = time.monotonic()
+        for done, found in enumerate(super().map(work, tasks), 1):
+            yield found
+            if time.monotonic() - last > EVERY:
+                last = time.monotonic()
+                say(f"{work.__name__}: {done} of {len(tasks)} tasks in {last - started:.0f} s")
+
+
 def measure(kind: str, m: int, jobs: int, tol: float, folder: Path) -> dict[str, Any]:
     """One case, in this process."""
     warm_up(tol, folder)
     before, load = peak_bytes(), load_average()
-    paths = [folder / str(m) / path.name for path in sorted((folder / str(m)).glob("*.las"))]
-    out = folder / f"out-{m}-{jobs}"
-    found: dict[str, Any] = {}
+    paths = tile_paths(folder / str(m))
+    found: dict[str, Any] = {"jobs": jobs, "tol": tol, "date": now(), "load": load, "costs": asdict(costs())}
     if kind == "survey":
+        out = out_folder(folder, m, jobs)
         shutil.rmtree(out, ignore_errors=True)
-        started = time.perf_counter()
-        s = hf.cluster.survey(paths, out, tol=tol, n_jobs=jobs)
+        cpu, started = time.process_time(), time.perf_counter()
+        s = hf.cluster.survey(paths, out, Told(jobs, at_once=jobs), tol=tol, memory=MEMORY / jobs)
         found["seconds"] = time.perf_counter() - started
         found["passes"] = {name: seconds for name, seconds in s.seconds.items() if name != "all"}
-        found["plan"] = [entry["reason"] for entry in s.plan]
-        found["points"] = s.points
+        found |= {"steps": s.steps, "plan": [entry["reason"] for entry in s.plan], "spacing": s.spacing}
+        found |= {"points": s.points, "written_bytes": sum(p.stat().st_size for p in out.glob("*.las"))}
     else:
         points = np.concatenate([hf.read_points(path) for path in paths])
-        started = time.perf_counter()
+        cpu, started = time.process_time(), time.perf_counter()
         hf.signatures(points, tol=tol, n_jobs=jobs)
         found["seconds"] = time.perf_counter() - started
         found["points"] = len(points)
-    found |= {"peak_bytes": peak_bytes(), "peak_bytes_before": before, "load": load}
-    return found | {"jobs": jobs, "tol": tol, "date": now()}
+    found["cpu_seconds"] = time.process_time() - cpu
+    return found | {"peak_bytes": peak_bytes(), "peak_bytes_before": before}
 
 
-def run(kind: str, m: int, jobs: int, options: argparse.Namespace) -> dict[str, Any]:
+def out_folder(folder: Path, m: int, jobs: int) -> Path:
+    """Where the tiles with signatures of a case go."""
+    return folder / f"out-{m}-{jobs}"
+
+
+def run(case: str, options: argparse.Namespace) -> dict[str, Any]:
     """One case in a fresh process; what went wrong, where it did."""
-    command = [sys.executable, "-m", "benchmarks.survey", "--one", f"{kind}/{m}/{jobs}"]
+    command = [sys.executable, "-m", "benchmarks.survey", "--one", case]
     command += ["--data", str(options.data), "--tol", str(options.tol)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, cwd=ROOT)
+    if done.returncode < 0:
+        return {"failed": f"ended by signal {-done.returncode}, perhaps for want of memory"}
     if done.returncode:
-        return {"failed": (done.stderr.strip().splitlines() or ["killed"])[-1][:300]}
+        return {"failed": f"exit code {done.returncode}"}
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def exponent(sizes: list[float], seconds: list[float]) -> float | None:
-    """p of seconds ~ m**p by least squares; None for fewer than two sizes."""
-    good = [(m, s) for m, s in zip(sizes, seconds, strict=True) if s > 0.0]
-    if len(good) < 2:
-        return None
-    m, s = np.log(np.array(good)).T
-    return float(np.polyfit(m, s, 1)[0])
+def one(case: str, options: argparse.Namespace) -> None:
+    """The case that a fresh process was started for: its result as JSON, also where it fails."""
+    kind, m, jobs = case.split("/")
+    try:
+        found = measure(kind, int(m), int(jobs), options.tol, options.data)
+    except (ValueError, OSError, MemoryError) as error:
+        found = {"failed": f"{type(error).__name__}: {error}"[:600]}
+    print(json.dumps(found))
 
 
-def growth(runs: dict[str, Any], jobs: int) -> dict[str, Any]:
-    """Exponents of the whole and of each pass."""
-    cases = sorted(
-        (run for key, run in runs.items() if key.startswith("survey/") and run.get("jobs") == jobs),
-        key=lambda run: run["points"],
+def case_named(word: str) -> str:
+    """``survey/1e8/2`` as it stands in the result file."""
+    try:
+        kind, size, jobs = word.split("/")
+        case = f"{kind}/{int(float(size))}/{int(jobs)}"
+    except ValueError:
+        raise SystemExit(f"--cases must be KIND/POINTS/WORKERS, got {word!r}") from None
+    if kind not in ("survey", "memory"):
+        raise SystemExit(f"--cases must be survey/... or memory/..., got {word!r}")
+    return case
+
+
+def shown(case: dict[str, Any]) -> str:
+    """One line for a case."""
+    if "failed" in case:
+        return str(case["failed"])
+    goal = "" if case["peak_bytes"] <= GOAL_BYTES else ", more than 8 GiB"
+    return (
+        f"{case['seconds']:.1f} s, {case['seconds'] / case['points'] * 1e6:.2f} us per point, "
+        f"{case['peak_bytes'] / 2**30:.2f} GiB{goal}"
     )
-    sizes = [run["points"] for run in cases]
-    names = sorted({name for run in cases for name in run["passes"]})
-    return {
-        "sizes": sizes,
-        "all": exponent(sizes, [run["seconds"] for run in cases]),
-        "passes": {name: exponent(sizes, [r["passes"].get(name, 0.0) for r in cases]) for name in names},
-    }
 
 
-def forecast(runs: dict[str, Any], jobs: int, m: float = 1e9, workers: int = 64) -> dict[str, Any] | None:
-    """Seconds for m points on so many workers of one core, from the largest case and the exponents."""
-    found = growth(runs, jobs)
-    if found["all"] is None:
-        return None
-    largest = max(
-        (run for key, run in runs.items() if key.startswith("survey/") and run.get("jobs") == jobs),
-        key=lambda run: run["points"],
-    )
-    seconds = {}
-    for name, spent in largest["passes"].items():
-        power = found["passes"][name] or 1.0
-        share = jobs / (min(workers, 4) if name in SERIAL else workers)
-        seconds[name] = spent * (m / largest["points"]) ** power * share
-    return {
-        "points": m, "workers": workers, "from": largest["points"], "passes": seconds,
-        "seconds": sum(seconds.values()),
-    }  # fmt: skip
+def summarise(found: dict[str, Any]) -> None:
+    """Growth and forecast of what is known, into the result."""
+    jobs = sorted({run["jobs"] for run in found["runs"].values() if "failed" not in run})
+    found["growth"] = {str(j): growth(found["runs"], j) for j in jobs if surveys(found["runs"], j)}
+    found["forecast"] = {str(j): model(found["runs"], j) for j in jobs if surveys(found["runs"], j)}
+
+
+def look(found: dict[str, Any], options: argparse.Namespace) -> None:
+    """``--check`` and ``--draw``."""
+    m = int(options.draw or options.check)
+    out = options.data / f"look-{m}"
+    paths = make_tiles(options.data / str(m), m, say)
+    s = hf.cluster.survey(paths, out, Told(2, at_once=2), tol=options.tol, memory=MEMORY / 2)
+    if options.draw:
+        draw(out, PICTURE)
+        print(f"{s.points:,} points, picture in {PICTURE}")
+    if options.check:
+        found["check"] = {"points": s.points, **compare(paths, out, s, options.tol)}
+        write(options.out, found, sort_keys=True)
+        print(json.dumps(found["check"], indent=1))
 
 
 def main() -> None:
@@ -147,54 +194,42 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="for tiles: a fast disk")
-    parser.add_argument("--largest", type=float, default=1e8)
-    parser.add_argument("--jobs", default="1,2", help="numbers of threads")
+    parser.add_argument("--cases", nargs="+", default=CASES, metavar="KIND/M/J", help="only these")
+    parser.add_argument("--again", action="store_true", help="also run cases that are known")
+    parser.add_argument("--summary", action="store_true", help="run nothing, print what is known")
     parser.add_argument("--tol", type=float, default=1e-4)
     parser.add_argument("--out", type=Path, default=OUTPUT)
     parser.add_argument("--check", type=float, metavar="M", help="compare this size with one machine")
     parser.add_argument("--draw", type=float, metavar="M", help="draw this size into docs/guide/survey.png")
-    parser.add_argument("--one", metavar="KIND/M/J", help="one case in this process, printed as JSON")
+    parser.add_argument("--one", metavar="KIND/M/J", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        kind, m, jobs = options.one.split("/")
-        print(json.dumps(measure(kind, int(m), int(jobs), options.tol, options.data)))
+        one(options.one, options)
         return
     found = read(options.out, {"runs": {}})
     runs = found["runs"]
     if options.draw or options.check:
-        m = int(options.draw or options.check)
-        out = options.data / f"look-{m}"
-        paths = make_tiles(options.data / str(m), m)
-        s = hf.cluster.survey(paths, out, tol=options.tol, n_jobs=-1)
-        if options.draw:
-            draw(out, PICTURE)
-            print(f"picture in {PICTURE}")
-        if options.check:
-            found["check"] = {"points": s.points, **compare(paths, out, s, options.tol)}
-            write(options.out, found, sort_keys=True)
-            print(json.dumps(found["check"], indent=1))
+        look(found, options)
         return
-    threads = [int(word) for word in options.jobs.split(",")]
-    for m in [10**k for k in range(6, 10) if 10**k <= options.largest]:
-        make_tiles(options.data / str(m), m)
-        for kind, jobs in [(kind, jobs) for kind in ("survey", "memory") for jobs in threads]:
-            key = f"{kind}/{m}/{jobs}"
-            if (kind == "memory" and m > IN_MEMORY_MOST) or runs.get(key, {}).get("tol") == options.tol:
-                continue
-            runs[key] = run(kind, m, jobs, options)
-            shutil.rmtree(options.data / f"out-{m}-{jobs}", ignore_errors=True)
-            known = {k: r for k, r in runs.items() if "failed" not in r}
-            found.update(machine())
-            found["growth"] = {str(j): growth(known, j) for j in threads}
-            found["forecast"] = {str(j): forecast(known, j) for j in threads}
-            write(options.out, found, sort_keys=True)
-            case = runs[key]
-            shown = case.get("failed") or (
-                f"{case['seconds']:.1f} s, {case['seconds'] / case['points'] * 1e6:.2f} us per point, "
-                f"{case['peak_bytes'] / 2**30:.2f} GiB"
-            )
-            print(f"{key:20s} {shown}", flush=True)
-    print(json.dumps({"growth": found.get("growth"), "forecast": found.get("forecast")}, indent=1))
+    for case in [] if options.summary else map(case_named, options.cases):
+        known = runs.get(case, {})
+        if not options.again and "failed" not in known and known.get("tol") == options.tol:
+            say(f"{case}: known, {shown(known)}")
+            continue
+        _, m, jobs = case.split("/")
+        started = time.monotonic()
+        make_tiles(options.data / m, int(m), lambda text: say(text) if text.startswith("tile 64") else None)
+        say(f"{case}: tiles are there after {time.monotonic() - started:.0f} s")
+        runs[case] = run(case, options)
+        shutil.rmtree(out_folder(options.data, int(m), int(jobs)), ignore_errors=True)
+        found.update(machine())
+        summarise(found)
+        write(options.out, found, sort_keys=True)
+        say(f"{case}: {shown(runs[case])}")
+    summarise(found)
+    for case, result in runs.items():
+        print(f"{case:20s} {shown(result)}")
+    print(json.dumps({"growth": found["growth"], "forecast": found["forecast"]}, indent=1))
 
 
 if __name__ == "__main__":

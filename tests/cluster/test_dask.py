@@ -111,10 +111,10 @@ def tiles_in(folder):
     return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
 
 
-def with_prices_of(folder, out):
+def with_prices_of(folder, out, other="one"):
     """The prices are measured per folder: the same choices need the same prices."""
     (out / WORK).mkdir(parents=True)
-    (out / WORK / "costs.json").write_bytes((folder / "one" / WORK / "costs.json").read_bytes())
+    (out / WORK / "costs.json").write_bytes((folder / other / WORK / "costs.json").read_bytes())
 
 
 def test_a_survey_by_a_cluster_with_a_worker_killed_in_pass_3(tiles, cluster):
@@ -130,6 +130,58 @@ def test_a_survey_by_a_cluster_with_a_worker_killed_in_pass_3(tiles, cluster):
     assert written < 9  # it was killed in the middle
     assert tiles_in(out) == tiles_in(folder / "one")
     assert not list(out.rglob(".*.part"))
+
+
+def test_a_survey_that_lost_its_scheduler_goes_on_without_a_cluster(tiles, cluster):
+    folder, _ = tiles
+    out = folder / "lost"
+    with_prices_of(folder, out)
+    process = command("survey", folder / "in", "-o", out, "--cluster", cluster.address)
+    assert wait_for(lambda: len(tiles_in(out)) >= 1, process)
+    os.kill(cluster.scheduler.pid, signal.SIGKILL)
+    code, said = end_of(process)
+    assert code == 2
+    assert "connection to the scheduler" in said
+    assert "Traceback" not in said
+    kept = {path.name: path.stat().st_mtime_ns for path in out.glob("*.parquet")}
+    assert 1 <= len(kept) < 9
+    assert main(["survey", str(folder / "in"), "-o", str(out), "--quiet", "--jobs", "1"]) == 0
+    assert tiles_in(out) == tiles_in(folder / "one")
+    assert all((out / name).stat().st_mtime_ns == time for name, time in kept.items())
+
+
+def test_workers_name_a_broken_tile_and_do_the_rest(cluster, tmp_path):
+    points = landscape(6_000, seed=3)
+    paths = write_tiles(tmp_path / "in", points, cut(points, 3))
+    paths[4].write_bytes(paths[4].read_bytes()[:-200])
+    code, said = end_of(
+        command("survey", tmp_path / "in", "-o", tmp_path / "by", "--cluster", cluster.address)
+    )
+    assert code == 1, said
+    assert "1 of 9 tiles failed" in said
+    assert str(paths[4]) in (tmp_path / "by" / "survey.errors.csv").read_text()
+    with_prices_of(tmp_path, tmp_path / "here", "by")
+    assert main(["survey", str(tmp_path / "in"), "-o", str(tmp_path / "here"), "--jobs", "1", "--quiet"]) == 1
+    assert len(tiles_in(tmp_path / "by")) == 8
+    assert tiles_in(tmp_path / "by") == tiles_in(tmp_path / "here")
+
+
+def count_of(task, threads):
+    return task.size, threads
+
+
+def test_a_large_task_is_sent_without_a_word(cluster):
+    from heatfield.cluster._connect import executor_of
+
+    with executor_of(cluster.address) as executor:  # warnings are errors here
+        assert list(executor.map(count_of, [np.zeros(2_000_000)])) == [(0, (2_000_000, 1))]
+
+
+def test_a_task_may_take_what_a_worker_has(cluster):
+    from heatfield.cluster._connect import executor_of
+
+    with executor_of(cluster.address) as executor:
+        assert executor.memory() == pytest.approx(0.7 * 4 * 2**30)  # of --memory-limit 4GiB, one thread
 
 
 def test_processes_of_this_machine(files):

@@ -37,6 +37,17 @@ def test_statistics_of_parts_merge_to_those_of_the_whole(name):
         assert abs(got - wanted) <= PERCENTILE_ERROR * abs(wanted)
 
 
+@pytest.mark.parametrize("name", VALUES)
+def test_bins_are_counted_as_by_sorting(name):
+    values = VALUES[name](np.random.default_rng(6))
+    part = Channel.of(values)
+    bits = (values + 0.0).view(np.int64)
+    ordered = np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+    keys, counts = np.unique(ordered >> 40, return_counts=True)
+    np.testing.assert_array_equal(part.keys, keys)
+    np.testing.assert_array_equal(part.counts, counts)
+
+
 def test_the_order_of_parts_does_not_change_percentiles():
     rng = np.random.default_rng(1)
     parts = [Channel.of(rng.normal(size=k)) for k in (10, 400, 33)]

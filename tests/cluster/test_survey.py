@@ -225,6 +225,25 @@ def test_what_does_not_fit_is_said_before_the_work(small):
     assert not list((folder / "out").glob("*.parquet"))
 
 
+def test_the_memory_of_a_worker_decides_what_fits(small):
+    _, paths, folder = small
+
+    class Small(InProcess):
+        def memory(self):
+            return 2e5
+
+    with pytest.raises(ValueError, match=r"does not fit into 0\.000186 GiB per task.*allow more memory"):
+        survey(paths, folder / "out", Small(1))
+    assert not list((folder / "out").glob("*.parquet"))
+
+
+def test_the_time_of_the_last_pass_is_known_by_step(small):
+    _, paths, folder = small
+    s = survey(paths, folder / "out")
+    assert {"halo", "signatures", "statistics", "writing"} < set(s.steps)
+    assert 0.0 < sum(s.steps.values()) <= 1.01 * s.seconds["tiles"]  # one tile after the other
+
+
 def test_a_folder_of_somebody_else_is_refused(small):
     _, paths, folder = small
     (folder / "mine").mkdir()

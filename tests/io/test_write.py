@@ -132,3 +132,26 @@ def test_ply_narrows_integers_that_fit(tmp_path):
     columns = hf.read_points(tmp_path / "a.ply", columns=True)[1]
     assert (columns["a"].dtype, columns["b"].dtype) == (np.int32, np.uint32)
     assert columns["b"].tolist() == [0, 1, 2**32 - 1]
+
+
+@pytest.mark.parametrize("suffix", ["las", "laz"])
+def test_las_of_many_points_is_written_in_pieces_and_read_whole(tmp_path, suffix):
+    laspy = pytest.importorskip("laspy")
+    pytest.importorskip("lazrs")
+    rng = np.random.default_rng(0)
+    m = 210_001 if suffix == "laz" else 20_001  # more than one piece, and a last one of its own size
+    points = np.round(rng.random((m, 3)) * 500, 3)
+    columns = {"return_number": rng.integers(1, 4, m).astype(np.uint8), "heat": rng.random(m).astype("f4")}
+    hf.write_points(tmp_path / f"a.{suffix}", points, columns)
+    cloud = hf.read_cloud(tmp_path / f"a.{suffix}")
+    np.testing.assert_allclose(cloud.points, points, atol=1e-9)
+    for name, column in columns.items():
+        np.testing.assert_array_equal(cloud.columns[name], column)
+    with laspy.open(tmp_path / f"a.{suffix}") as file:
+        header = file.header
+    assert header.point_count == m
+    np.testing.assert_array_equal(
+        header.number_of_points_by_return[:3], np.bincount(columns["return_number"])[1:]
+    )
+    np.testing.assert_allclose(header.mins, points.min(axis=0))
+    np.testing.assert_allclose(header.maxs, points.max(axis=0))

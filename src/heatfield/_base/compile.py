@@ -39,7 +39,7 @@ EXACT = {"contract"}
 # The parts of the package in the order of imports: a part imports only itself and those before it.
 PARTS = (
     "_base", "_cloud", "_sums", "_signatures", "_field", "_features", "sampling", "io", "nn", "_classifier",
-    "_search", "_points", "baselines", "datasets", "experiments", "cluster", "patterns", "plot", "view",
+    "_search", "_points", "baselines", "datasets", "cluster", "experiments", "patterns", "plot", "view",
     "report", "cli",
 )  # fmt: skip
 

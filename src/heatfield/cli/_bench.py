@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from ..experiments.tables import TABLES
+from ._survey import add_cluster
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--figures", action="store_true", help="also draw the paper's figures 1 and 2")
     parser.add_argument("--jobs", type=int, default=1, help="threads of feature extraction (default 1)")
+    add_cluster(parser)
     parser.add_argument("--quiet", action="store_true", help="print only errors")
 
 
@@ -59,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         counts = compute(
             tables, budget=options.budget, data=_folders(options.data), results=options.results,
             sets=options.sets, methods=options.methods, splits=options.splits, n_jobs=options.jobs,
-            again=options.again, check=options.check, quiet=options.quiet,
+            again=options.again, check=options.check, quiet=options.quiet, client=options.cluster,
         )  # fmt: skip
         failed = counts["differ"] if options.check else counts["failed"]
         if options.check and not options.quiet:

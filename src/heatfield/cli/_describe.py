@@ -27,7 +27,9 @@ _POINT_SUFFIXES = ("ply", "las", "laz", "parquet", "csv", "npz", "pcd")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, or patterns in quotes")
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="files, folders, patterns in quotes, or URLs"
+    )
     parser.add_argument(
         "-o", "--out", type=Path, required=True, metavar="FILE", help="the table: .parquet, .csv or .npz"
     )

@@ -12,7 +12,7 @@ PRICES = "prices.json"
 # What a command keeps in the folder NAME.parts until it is done.
 KEPT = re.compile(
     r"\d{6}-[0-9a-f]{24}\.npz|points-[0-9a-f]{32}\.npz|features-[0-9a-f]{32}\.npy"
-    r"|[0-9a-f]{16}\.(all|fold\d+)|prices\.json|\..*\.part"
+    r"|[0-9a-f]{16}\.(all|fold\d+|done\d+)|prices\.json|\..*\.part"
 )
 ERRORS = b"file,place,problem"
 _MOST = 1 << 24  # bytes of JSON that are looked at

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._sums.columns import MEASURE
 from .._sums.costs import Costs, costs, read_costs, write_costs
+from ..io import file_stamp
 from ._ours import PRICES
 
 # Bytes from which a file may well hold so many points that a measurement pays.
@@ -32,11 +33,4 @@ def worth_measuring(files: Sequence[str], reading: dict[str, Any]) -> bool:
     budget = reading.get("budget")
     if budget is not None and budget <= MEASURE:
         return False
-    return any(_size(file) >= _LARGE for file in files)
-
-
-def _size(file: str) -> int:
-    try:
-        return Path(file).stat().st_size
-    except (OSError, ValueError):
-        return 0
+    return any(file_stamp(file)[0] >= _LARGE for file in files)

@@ -35,7 +35,7 @@ from .._cloud.cloud import ArrangedCloud
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import SCHEMA
 from .._sums.costs import costs_from, fixed_costs
-from ..io import Cloud, read_cloud
+from ..io import Cloud, file_stamp, read_cloud
 from ._per_point import write_per_point
 from ._reading import file_problem
 
@@ -71,13 +71,7 @@ class Shard:
     @property
     def path(self) -> Path:
         """The result: its name says what it depends on."""
-        stamps = []
-        for file in self.files:
-            try:
-                status = os.stat(file)
-                stamps.append([file, status.st_size, status.st_mtime_ns])
-            except (OSError, ValueError):
-                stamps.append([file, -1, -1])
+        stamps = [[file, *file_stamp(file)] for file in self.files]
         text = json.dumps([self.settings.describe(), stamps, self.point_targets], sort_keys=True)
         return Path(self.folder) / f"{self.number:06d}-{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
 

@@ -121,14 +121,12 @@ def _tiles(words: list[str], out: Path) -> list[str]:
     from ..io import is_remote
     from ._collect import collect
 
-    remote = [word for word in words if is_remote(word)]
-    local = [word for word in words if not is_remote(word)]
-    files = collect(local)[0] if local else []
     inside = os.path.realpath(out) + os.sep
-    kept = [file for file in files if not os.path.realpath(file).startswith(inside)]
-    if not kept and not remote:
+    files = collect(words)[0]
+    kept = [file for file in files if is_remote(file) or not os.path.realpath(file).startswith(inside)]
+    if not kept:
         raise ValueError(f"there are no tiles but those in {str(out)!r} itself")
-    return [*kept, *sorted(remote)]
+    return kept
 
 
 def _times(text: str | None) -> list[float] | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .._base.check import Array
+    from ..cluster import Executor
 
 __all__ = ["add_arguments", "run"]
 
@@ -35,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     from ._lock import alone
     from ._ours import is_errors, may_replace
     from ._scores import beside, check_scores
+    from ._train_spread import workers_of
 
     parts = parts_of(options.out) if options.out.name else options.out
     try:
@@ -42,8 +44,11 @@ def run(options: argparse.Namespace) -> int:
         check_scores(options.out)
         failures = options.out.with_name(options.out.name + ".errors.csv")
         may_replace(failures, is_errors, "a list of failed files")
-        with alone(parts, options.out, failures, *beside(options.out)):
-            return _run(options, parts)
+        with (
+            alone(parts, options.out, failures, *beside(options.out)),
+            workers_of(options.cluster) as workers,
+        ):
+            return _run(options, parts, workers)
     except KeyboardInterrupt:
         if not parts.is_dir():
             raise
@@ -51,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         return 130
 
 
-def _run(options: argparse.Namespace, parts: Path) -> int:
+def _run(options: argparse.Namespace, parts: Path, executor: Executor | None) -> int:
     import numpy as np
 
     from .._base.check import OutOfRangeError
@@ -96,7 +101,7 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
                 print(words, flush=True)
     try:
         with fixed_costs(prices):
-            features, n_dims = _features(model, kept, parts, options.quiet), kept[0].shape[1]
+            features, n_dims = _features(model, kept, parts, options.quiet, executor), kept[0].shape[1]
     except OutOfRangeError as error:
         file = files[list(clouds)[error.cloud or 0]]
         raise ValueError(f"{file!r}: {error.problem}") from None
@@ -107,7 +112,9 @@ def _run(options: argparse.Namespace, parts: Path) -> int:
         "content": content,
     }
     if options.folds:
-        report["cross_validation"] = _cross_validate(model, features, labels, options, start, n_dims=n_dims)
+        report["cross_validation"] = _cross_validate(
+            model, features, labels, options, start, n_dims=n_dims, executor=executor
+        )
     write_scores(out, report, options.quiet)
     trainings_to_come.set(0)
     _prepare(model, start.with_suffix(".all"), "" if options.quiet else "training on all clouds")
@@ -174,13 +181,17 @@ def _forecast(model: Any, clouds: list[Array], options: argparse.Namespace) -> l
     return out
 
 
-def _features(model: Any, clouds: list[Array], parts: Path, quiet: bool) -> Any:
+def _features(model: Any, clouds: list[Array], parts: Path, quiet: bool, executor: Executor | None) -> Any:
     """Computed once for all folds and the final model."""
+    if model.variant in LEARNED and executor is not None:
+        from ._train_spread import spread_points
+
+        return spread_points(executor, model, clouds, quiet)
     if model.variant in LEARNED:
         return model.point_table(clouds, cache=parts)
     from ._train_kept import kept_features
 
-    return kept_features(model, clouds, parts, quiet)
+    return kept_features(model, clouds, parts, quiet, executor)
 
 
 def _prepare(model: Any, checkpoint: Path, title: str, left: str = "") -> None:
@@ -193,8 +204,9 @@ def _prepare(model: Any, checkpoint: Path, title: str, left: str = "") -> None:
 
 
 def _cross_validate(
-    model: Any, features: Any, labels: np.ndarray, options: argparse.Namespace, start: Path, *, n_dims: int
-) -> dict[str, Any] | None:
+    model: Any, features: Any, labels: np.ndarray, options: argparse.Namespace, start: Path, *, n_dims: int,
+    executor: Executor | None,
+) -> dict[str, Any] | None:  # fmt: skip
     """The scores of a cross-validation, or None where a class is too rare for one."""
     import numpy as np
 
@@ -212,15 +224,31 @@ def _cross_validate(
         print(f"heatfield train: {count} folds instead of {options.folds}, {why}", file=sys.stderr)
     predicted, fold_of = np.empty_like(labels), np.empty(len(labels), int)
     done = set()
-    # A learned variant has its checkpoints; of a closed-form one the finished folds are kept.
-    for number in range(0 if model.variant in LEARNED else min(count, options.folds)):
-        found = kept_fold(start.with_suffix(f".fold{number}"), labels)
+    # A learned variant has its checkpoints; of a closed-form one, and of a cluster, finished folds are kept.
+    kind = "done" if model.variant in LEARNED else "fold"
+    folds = min(count, options.folds)
+    for number in range(folds):
+        found = kept_fold(start.with_suffix(f".{kind}{number}"), labels)
         if found is not None:
             predicted[found[0]], fold_of[found[0]] = found[1], number
             done.add(number)
     if done and not options.quiet:
-        print(f"{len(done)} of {min(count, options.folds)} folds were finished before", file=sys.stderr)
+        print(f"{len(done)} of {folds} folds were finished before", file=sys.stderr)
     started, fresh = time.perf_counter(), 0
+    if executor is not None:
+        from ._train_spread import spread_folds
+
+        for number, test, labels_said in spread_folds(
+            executor, model, features, labels, n_dims=n_dims, n_splits=options.folds, count=folds,
+            random_state=options.seed, skip=done,
+        ):  # fmt: skip
+            predicted[test], fold_of[test] = labels_said, number
+            keep_fold(start.with_suffix(f".{kind}{number}"), test, labels_said)
+            fresh += 1
+            if not options.quiet:
+                left = time_left(time.perf_counter() - started, fresh, folds - len(done))
+                print(f"fold {number + 1} of {folds} finished{left}", file=sys.stderr)
+        return scores(labels, predicted, fold_of)
 
     def prepare(fold: Any, number: int, folds: int) -> None:
         title = "" if options.quiet else f"fold {number + 1} of {folds}"

@@ -21,41 +21,59 @@ from .._base.threads import even_pieces
 from .._classifier.closed_form import descriptor_of
 from .._features.layout import SCHEMA
 from .._features.settings import options_of
-from .._sums.costs import costs
+from .._sums.costs import Costs, costs, fixed_costs
+from ..cluster import Executor, InProcess
 
 # Pairs of points that are described together: a few seconds, which is what a stop may cost.
 _TOGETHER = 4e8
 
 
-def kept_features(model: Any, clouds: list[Array], parts: Path, quiet: bool) -> Array:
-    """Descriptors of all clouds, a few seconds' worth at a time; what was kept is not computed again."""
+def kept_features(
+    model: Any, clouds: list[Array], parts: Path, quiet: bool, executor: Executor | None = None
+) -> Array:
+    """Descriptors of all clouds, a few seconds' worth at a time; what was kept is not computed again.
+
+    With an executor its workers compute them; they are kept here.
+    """
     descriptor = descriptor_of(model, clouds[0].shape[1])
     options = {name: value for name, value in options_of(model).items() if name != "n_jobs"}
-    prices = asdict(costs(measure=False))  # those that the task was begun with
-    settings = json.dumps([__version__, SCHEMA, model.variant, options, prices], sort_keys=True, default=str)
+    prices = costs(measure=False)  # those that the task was begun with
+    text = json.dumps(
+        [__version__, SCHEMA, model.variant, options, asdict(prices)], sort_keys=True, default=str
+    )
     width = descriptor.layout().width
-    tables = []
-    with progress_bar(total=len(clouds), unit="clouds", quiet=quiet, keep=True) as bar:
-        for first, last in even_pieces([len(cloud) for cloud in clouds], _TOGETHER):
-            some = clouds[first:last]
-            place = parts / f"features-{_key(settings, some)}.npy"
-            table = _load_features(place, (last - first, width))
-            if table is None:
-                table = _described(descriptor, some, first)
-                buffer = io.BytesIO()
-                np.save(buffer, table)
-                parts.mkdir(parents=True, exist_ok=True)
-                write_atomically(place, buffer.getvalue())
-            tables.append(table)
+    pieces = list(even_pieces([len(cloud) for cloud in clouds], _TOGETHER))
+    places = [parts / f"features-{_key(text, clouds[first:last])}.npy" for first, last in pieces]
+    tables = [
+        _load_features(place, (last - first, width))
+        for place, (first, last) in zip(places, pieces, strict=True)
+    ]
+    todo = [k for k, table in enumerate(tables) if table is None]
+    before = len(clouds) - sum(pieces[k][1] - pieces[k][0] for k in todo)
+    tasks = [(descriptor, clouds[slice(*pieces[k])], prices) for k in todo]
+    with progress_bar(total=len(clouds), initial=before, unit="clouds", quiet=quiet, keep=True) as bar:
+        for number, found in (executor or InProcess(descriptor.n_jobs)).map(describe_piece, tasks):
+            k = todo[number]
+            first, last = pieces[k]
+            if isinstance(found, tuple):  # its number among all clouds
+                raise OutOfRangeError(found[0], first + found[1])
+            buffer = io.BytesIO()
+            np.save(buffer, found)
+            parts.mkdir(parents=True, exist_ok=True)
+            write_atomically(places[k], buffer.getvalue())
+            tables[k] = found
             bar.update(last - first)
-    return np.concatenate(tables)
+    return np.concatenate([table for table in tables if table is not None])
 
 
-def _described(descriptor: Any, some: list[Array], first: int) -> Array:
+def describe_piece(task: tuple[Any, list[Array], Costs], n_threads: int) -> Array | tuple[str, int]:
+    """Descriptors of some clouds; what is wrong with one of them, and which, where they cannot be had."""
+    descriptor, clouds, prices = task
     try:
-        return descriptor.transform(some)
-    except OutOfRangeError as error:  # its number among all clouds
-        raise OutOfRangeError(error.problem, first + (error.cloud or 0)) from None
+        with fixed_costs(prices):
+            return np.asarray(descriptor.set_params(n_jobs=n_threads).transform(clouds))
+    except OutOfRangeError as error:
+        return error.problem, error.cloud or 0
 
 
 def keep_fold(place: Path, test: NDArray[np.int64], predicted: NDArray) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ._reading import add_reading
 from ._scales import add_scales, scale_options
+from ._survey import add_cluster
 
 _CLOSED_FORM = ("simple", "desc", "joint")
 LEARNED = ("full", "dgcnn")
@@ -78,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="cpu, cuda, ... (default: a GPU if there is one)")
     add_reading(parser, seed="seed of the network, of the folds, and of the sampling of every file")
     parser.add_argument("--jobs", type=int, default=-1, help="threads for the features (default: all cores)")
+    add_cluster(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress, no report")
 
 

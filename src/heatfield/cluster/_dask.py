@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -70,7 +71,7 @@ class DaskExecutor:
                     size = max(1, int(_GOAL * done / seconds)) if done and seconds > 0.0 else 1
                     size = min(size, max(1, len(rest) // slots))
                     group = [rest.popleft() for _ in range(size)]
-                    running[self.client.submit(run_group, work, group, pure=False)] = size
+                    running[self._submit(work, group)] = size
                 for future in self._finished(running):
                     del running[future]
                     results, spent = self._result(future)
@@ -79,6 +80,12 @@ class DaskExecutor:
         finally:
             if running and self.client.status == "running":
                 self.client.cancel(list(running))
+
+    def _submit(self, work: Work, group: list[tuple[int, Any]]) -> Any:
+        """A group on its way; clouds travel with their task, so that any worker can do it again."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")
+            return self.client.submit(run_group, work, group, pure=False)
 
     def _finished(self, running: dict[Any, int]) -> list[Any]:
         """Futures that have ended; waits for one, and gives up where the scheduler is gone."""

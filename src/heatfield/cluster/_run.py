@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import __version__
 from .._base.progress import progress_bar
+from ._clock import added
 from ._executor import Executor, Work
 from ._first_pass import first_stage, keep_owned, measure_tile, read_tile, whole_cloud
 from ._metas import read_metas, write_metas
@@ -103,6 +104,7 @@ class Run:
             version=__version__,
             percentile_error=PERCENTILE_ERROR,
             seconds=self.seconds,
+            steps=added(results),
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,10 @@ from .._base.check import check_choice
 from .._signatures.settings import SignatureSettings
 from .._sums.columns import Request
 from .._sums.costs import Costs
-from ..io import remote_status
+from ..io import file_stamp
 
 # The number of the work files: raised where their meaning changes.
-SCHEMA = 1
+SCHEMA = 2
 CHANNELS = ("density", "dimension", "transition", "spectrum")
 
 
@@ -94,18 +93,7 @@ class Job:
 
 def make_job(settings: SurveySettings, tiles: tuple[Tile, ...], folder: str) -> Job:
     """The job of these tiles as they are now."""
-    stamps = [[tile.path, *stamp(tile.path)] for tile in tiles]
+    stamps = [[tile.path, *file_stamp(tile.path)] for tile in tiles]
     targets = [tile.target for tile in tiles]
     text = json.dumps([__version__, SCHEMA, settings.identity(), stamps, targets], sort_keys=True)
     return Job(settings, tiles, folder, hashlib.sha256(text.encode()).hexdigest()[:24])
-
-
-def stamp(path: str) -> tuple[Any, ...]:
-    """Size and time of a file; (-1, -1) where there is none."""
-    try:
-        if "://" in path:
-            return remote_status(path)
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return -1, -1
-    return status.st_size, status.st_mtime_ns

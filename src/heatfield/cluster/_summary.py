@@ -38,6 +38,11 @@ class Survey(Summarised):
     tiles : list of dict
         ``path``, ``target``, ``points`` (owned) and ``in_file`` of every tile.
     errors : list of (file, place, problem)
+    seconds : dict of str to float
+        Of each pass.
+    steps : dict of str to float
+        Of the last pass by step, added up over tiles: halo, the ways of summing, signatures (read off the
+        sums, in the order of the file), statistics, writing.
     """
 
     points: int
@@ -58,6 +63,7 @@ class Survey(Summarised):
     version: str
     percentile_error: float
     seconds: dict[str, float] = field(default_factory=dict)
+    steps: dict[str, float] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """``survey.json``, in one step."""

@@ -18,6 +18,7 @@ from .._sums.one_scale import scale_sums
 from .._sums.plan import Plan as SumsPlan
 from .._sums.targets import Targets
 from ..io import Cloud, read_cloud, write_signatures
+from ._clock import Clock
 from ._common_grid import coarse_sums
 from ._first_pass import problem_of
 from ._isolated import isolated_sums
@@ -41,9 +42,9 @@ def finish_tile(task: tuple[Job, Plan, int, dict[int, float]], n_threads: int) -
     job, plan, number, eps = task
     if is_finished(job, number):
         return
-    tile, settings = job.tiles[number], job.settings
+    tile, settings, clock = job.tiles[number], job.settings, Clock()
     points = np.array(tile_points(job, number))
-    out, totals, order, reports = _outputs(job, plan, number, eps, points, n_threads)
+    out, totals, order, reports = _outputs(job, plan, number, eps, points, n_threads, clock=clock)
     rows = tile_rows(job, number)[order]  # of the file, for each row of the outputs
     owned = np.sort(rows)
     out = out.in_order(np.searchsorted(owned, rows), n_threads)
@@ -52,17 +53,20 @@ def finish_tile(task: tuple[Job, Plan, int, dict[int, float]], n_threads: int) -
     if tau is None:
         tau = equations.transition_by_difference(out.dimension, times)
     s = _signatures(plan, out, tau, settings.centers, settings.hds_sigma)
+    clock.note("signatures")
     packed = pack_result(s, totals, reports, settings)
     del out, tau, points
+    clock.note("statistics")
     s = _as_written(s, settings.point_dtype)
     try:
         _write_tile(job, number, s, owned)
     except Exception as error:  # a full disk, or a file that changed meanwhile
         save_arrays(job.file("failed", number), problem=np.array(problem_of(error), dtype=str))
         return
+    clock.note("writing")
     job.file("failed", number).unlink(missing_ok=True)
     size = os.stat(tile.target).st_size
-    save_arrays(job.file("done", number), size=size, **packed)
+    save_arrays(job.file("done", number), size=size, **packed, **clock.packed())
 
 
 def is_finished(job: Job, number: int) -> bool:
@@ -75,7 +79,7 @@ def is_finished(job: Job, number: int) -> bool:
 
 
 def _outputs(
-    job: Job, plan: Plan, number: int, eps: dict[int, float], points: Array, n_threads: int
+    job: Job, plan: Plan, number: int, eps: dict[int, float], points: Array, n_threads: int, *, clock: Clock
 ) -> tuple[Outputs, Array, np.ndarray, list[str]]:
     """Local outputs at all scales, totals of g and g D**2 over local scales, the row of each output."""
     settings, n, steps = job.settings, points.shape[1], len(plan.whole.scales)
@@ -96,6 +100,7 @@ def _outputs(
     totals = np.zeros((steps, 2))
     reports = [""] * steps
     places = plan.frame.places(points[order]) if plan.coarse else np.empty((n, 0))
+    clock.note("halo")
     for a, time in enumerate(plan.whole.scales):
         if a in plan.coarse:
             unit = plan.frame.unit(float(time))
@@ -105,6 +110,7 @@ def _outputs(
                 column = np.empty(m, np.int64)
                 column[order] = np.arange(m)
                 table[column[rows]] = sums
+            clock.note("coarse")
         else:
             assert local is not None
             exponent = local.cloud.exponent
@@ -113,8 +119,10 @@ def _outputs(
             table, report = scale_sums(local.targets, local.cloud, np.array([unit]), request)
             reports[a] = report.method
             totals[a] = table[:, ROOT_WEIGHT].sum(), np.ldexp(table[:, ROOT_SQUARE].sum(), 2 * exponent)
+            clock.note(report.method)
         read_off(table, np.array([unit]), np.array([time]), a, n, out, n_threads)
         del table
+        clock.note("signatures")
     return out, totals, order, reports
 
 

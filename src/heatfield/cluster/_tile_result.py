@@ -42,6 +42,7 @@ def pack_result(s: Signatures, totals: Array, reports: list[str], settings: Surv
 
 _NAMES = (
     "count", "totals", "density", "shares", "weighted", "moments", "widths", "keys", "counts", "methods",
+    "steps", "step_seconds",
 )  # fmt: skip
 
 

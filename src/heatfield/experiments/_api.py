@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ._dimension import ESTIMATORS
 from ._grid import Grid
@@ -79,6 +80,7 @@ def run(
     again: bool = False,
     check: bool = False,
     quiet: bool = False,
+    client: Any = None,
 ) -> dict[str, int]:
     """Compute the cells of tables that are not done yet.
 
@@ -104,6 +106,9 @@ def run(
         noted as those of the code of now.
     quiet : bool
         Print nothing.
+    client : distributed.Client, Executor or str, optional
+        Workers that compute the cells, as of `heatfield.cluster.survey`; each on one thread. They need the
+        folders of ``data`` under the same paths; results are written here.
 
     Returns
     -------
@@ -129,7 +134,16 @@ def run(
     if not quiet:
         for line in left_out(context):
             print(line, file=sys.stderr)
-    return recheck(context, jobs, quiet=quiet) if check else run_jobs(context, jobs, again=again, quiet=quiet)
+    if check and client is not None:
+        raise ValueError("one cell of each record is checked here: leave the client (--cluster) out")
+    if check:
+        return recheck(context, jobs, quiet=quiet)
+    if client is None:
+        return run_jobs(context, jobs, again=again, quiet=quiet)
+    from ..cluster._connect import executor_of
+
+    with executor_of(client) as executor:
+        return run_jobs(context, jobs, again=again, quiet=quiet, executor=executor)
 
 
 def show(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ._claims import Claims
 from ._jobs import Context, Job
+from ._spread import PROBLEMS, Executor, compute, tasks_of
 from ._statistics import mean_of
 
 
@@ -45,13 +46,14 @@ def open_cells(context: Context, job: Job, *, again: bool = False) -> list[int]:
 
 
 def run_jobs(
-    context: Context, jobs: Sequence[Job], *, again: bool = False, quiet: bool = False
-) -> dict[str, int]:
+    context: Context, jobs: Sequence[Job], *, again: bool = False, quiet: bool = False,
+    executor: Executor | None = None,
+) -> dict[str, int]:  # fmt: skip
     """Compute all cells that are not done.
 
     Jobs are taken in their order; cells that another process has claimed are left to it. An error of one
     job is reported and the others go on. Ctrl-C ends the run: what was finished is kept, and the claims are
-    given back.
+    given back. With an executor all cells that are open are claimed at once, and computed by its workers.
 
     Returns
     -------
@@ -68,40 +70,84 @@ def run_jobs(
     if again:
         for name, job in unique.items():
             _forget(context, job, open_[name])
+    work = [(job, group) for name, job in unique.items() for group in _groups(job, open_[name])]
     try:
-        for name, job in unique.items():
-            _one(context, job, open_[name], claims, progress, counts, quiet)
+        if executor is not None:
+            _spread(context, work, claims, progress, counts, quiet, executor)
+        else:
+            for job, group in work:
+                _one(context, job, group, claims, progress, counts, quiet)
     finally:
         claims.release_all()
     return counts
 
 
+def _groups(job: Job, wanted: list[int]) -> list[list[int]]:
+    """Splits that are computed together.
+
+    What takes hours is claimed split by split, so that another process finds work in it.
+    """
+    if job.together:
+        return [wanted] if wanted else []
+    return [[split] for split in wanted]
+
+
 def _one(
-    context: Context, job: Job, wanted: list[int], claims: Claims, progress: Progress,
+    context: Context, job: Job, group: list[int], claims: Claims, progress: Progress,
     counts: dict[str, int], quiet: bool,
 ) -> None:  # fmt: skip
-    # What takes hours is claimed split by split, so that another process finds work in it.
-    for group in [wanted] if job.together else [[split] for split in wanted]:
-        taken = claims.take(job.key, group)
-        counts["elsewhere"] += len(group) - len(taken)
-        if not taken:
-            continue
-        started = time.perf_counter()
-        try:
-            facts = job.facts(context)
-            for split, cell in job.run(context, taken):
-                context.store.add(job.key, split, cell, facts, job.code)
-                claims.release(job.key, split)
-                counts["computed"] += 1
-        except (ValueError, OSError, RuntimeError, ArithmeticError, ImportError) as error:
-            counts["failed"] += len([k for k in taken if k not in context.store.cells(job.key)])
-            print(f"{job.key.data} / {job.key.method}: {type(error).__name__}: {error}", file=sys.stderr)
-        finally:
-            for split in taken:
-                claims.release(job.key, split)
-        progress.add(len(taken), job.cost * len(taken), time.perf_counter() - started)
-        if not quiet:
-            print(f"{_line(context, job)}; {progress.words()}", flush=True)
+    taken = claims.take(job.key, group)
+    counts["elsewhere"] += len(group) - len(taken)
+    if not taken:
+        return
+    started = time.perf_counter()
+    try:
+        facts = job.facts(context)
+        for split, cell in job.run(context, taken):
+            context.store.add(job.key, split, cell, facts, job.code)
+            claims.release(job.key, split)
+            counts["computed"] += 1
+    except PROBLEMS as error:
+        counts["failed"] += len([k for k in taken if k not in context.store.cells(job.key)])
+        _complain(job, f"{type(error).__name__}: {error}")
+    finally:
+        for split in taken:
+            claims.release(job.key, split)
+    _report(context, job, len(taken), time.perf_counter() - started, progress, quiet)
+
+
+def _spread(
+    context: Context, work: Sequence[tuple[Job, list[int]]], claims: Claims, progress: Progress,
+    counts: dict[str, int], quiet: bool, executor: Executor,
+) -> None:  # fmt: skip
+    taken = [(job, claims.take(job.key, group)) for job, group in work]
+    counts["elsewhere"] += sum(len(group) for _, group in work) - sum(len(mine) for _, mine in taken)
+    tasks = tasks_of(context, [(job, mine) for job, mine in taken if mine])
+    before = time.perf_counter()
+    for number, found in executor.map(compute, tasks) if tasks else ():
+        job, splits = tasks[number].job, tasks[number].splits
+        for split, cell in found.cells:
+            context.store.add(job.key, split, cell, found.facts, job.code, here=found.machine)
+            counts["computed"] += 1
+        if found.problem:
+            counts["failed"] += len(splits) - len(found.cells)
+            _complain(job, found.problem)
+        for split in splits:
+            claims.release(job.key, split)
+        # Between two arrivals, not in the worker: the time left is that of all workers together.
+        now = time.perf_counter()
+        _report(context, job, len(splits), now - before, progress, quiet)
+        before = now
+
+
+def _complain(job: Job, problem: str) -> None:
+    print(f"{job.key.data} / {job.key.method}: {problem}", file=sys.stderr)
+
+
+def _report(context: Context, job: Job, count: int, seconds: float, progress: Progress, quiet: bool) -> None:
+    progress.add(count, job.cost * count, seconds)
+    if not quiet:
+        print(f"{_line(context, job)}; {progress.words()}", flush=True)
 
 
 def _line(context: Context, job: Job) -> str:

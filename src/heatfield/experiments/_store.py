@@ -73,8 +73,11 @@ class Store:
         record = self.read(key)
         return {} if record is None else {int(k): cell for k, cell in record["splits"].items()}
 
-    def add(self, key: Key, split: int, cell: dict[str, Any], facts: dict[str, Any], code: str) -> None:
-        """Write one cell; the others of the file stay."""
+    def add(
+        self, key: Key, split: int, cell: dict[str, Any], facts: dict[str, Any], code: str,
+        *, here: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Write one cell; the others of the file stay. ``here`` is the machine of a worker."""
         path = self.path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         with self.lock():
@@ -86,7 +89,7 @@ class Store:
             if record["facts"] != facts:
                 # Other clouds or other splits under the same name: the old cells belong to something else.
                 record |= {"facts": facts, "splits": {}, "machines": {}}
-            here = machine()
+            here = here or machine()
             mark = hashlib.sha256(json.dumps(here, sort_keys=True).encode()).hexdigest()[:8]
             record["machines"][mark] = here
             record["splits"][str(split)] = cell | {"code": code, "machine": mark, "date": now()}

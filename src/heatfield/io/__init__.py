@@ -8,7 +8,7 @@ from ._error import ReadError
 from ._las_records import Record, length_unit
 from ._point_signatures import channel_names, write_signatures
 from ._read import read_cloud, read_clouds, read_points
-from ._remote import is_remote, remote_status
+from ._remote import file_stamp, is_remote, remote_files
 from ._write import WRITABLE, write_points
 
 __all__ = [
@@ -19,13 +19,14 @@ __all__ = [
     "ReadError",
     "Record",
     "channel_names",
+    "file_stamp",
     "is_remote",
     "length_unit",
     "need",
     "read_cloud",
     "read_clouds",
     "read_points",
-    "remote_status",
+    "remote_files",
     "write_atomically",
     "write_points",
     "write_signatures",

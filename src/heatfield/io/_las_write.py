@@ -15,6 +15,9 @@ from .._base.optional import need
 from ._las_records import PROJECTION, is_wkt
 
 _KEPT_BITS = 0b1001  # the meaning of GPS times, and return numbers that were made up
+# Points whose records are made together: in the cache of a processor, as every column passes over all.
+# Packed ones by the threads of the compressor, in chunks of 50,000.
+_AT_ONCE, _AT_ONCE_PACKED = 1 << 13, 200_000
 _STEPS = 2**31 - 2  # coordinates are stored as 32-bit counts of a step
 
 
@@ -63,18 +66,20 @@ def las_bytes(
         kind = {"b1": "u1", "f2": "f4"}.get(column.dtype.str[1:], column.dtype.str[1:])
         text = texts.get(name, "").encode("ascii", "replace")[:32].decode()
         header.add_extra_dim(laspy.ExtraBytesParams(name=name, type=kind, description=text))
-    las = laspy.LasData(header)
     counts = np.rint((points - offsets) / scales)
     if len(counts) and np.abs(counts).max() > _STEPS:
         raise ValueError("the extent of these points does not fit LAS at the given scale")
-    record = laspy.ScaleAwarePointRecord.zeros(len(points), header=header)
-    las.points = record
-    las.X, las.Y, las.Z = (counts[:, i].astype(np.int32) for i in range(3))
-    for name, column in columns.items():
-        las[name] = column
+    header.creation_date = None  # the same points give the same bytes on any day
     buffer = io.BytesIO()
-    las.header.creation_date = None  # the same points give the same bytes on any day
-    las.write(buffer, do_compress=compress)
+    with laspy.LasWriter(buffer, header, do_compress=compress, closefd=False) as writer:
+        step = _AT_ONCE_PACKED if compress else _AT_ONCE
+        for first in range(0, len(points), step):
+            rows = slice(first, first + step)
+            record = laspy.ScaleAwarePointRecord.zeros(len(points[rows]), header=header)
+            record.X, record.Y, record.Z = (counts[rows, i].astype(np.int32) for i in range(3))
+            for name, column in columns.items():
+                record[name] = column[rows]
+            writer.write_points(record)
     return buffer.getvalue()
 
 
