@@ -80,7 +80,7 @@ def from_files(
         found.dims,
         reading,
         known,
-        sketches_of(found.files, reading, quiet),
+        sketches_of(found.files, reading, quiet)[0],
         found.broken,
     )
 
