@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._search import index as module
+from heatfield._search import state as module
 
 pytest.importorskip("faiss", reason="approximate search needs faiss-cpu")
 

@@ -43,6 +43,28 @@ def test_result_and_picture(capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_lengths_and_a_picture_as_svg():
+    """Lengths are half the distances, as r = 2 sqrt(t)."""
+    words = [
+        "pattern",
+        "clustered.csv",
+        "--window",
+        "0,0,1,1",
+        "--simulations",
+        "39",
+        "--jobs",
+        "1",
+        "--quiet",
+    ]
+    assert main([*words, "--lengths", "0.05,0.1", "-o", "a.json", "--plot", "a.svg"]) == 0
+    assert main([*words, "--distances", "0.1,0.2", "-o", "b.json"]) == 0
+    assert json.loads(Path("a.json").read_text()) == json.loads(Path("b.json").read_text())
+    drawn = Path("a.svg").read_bytes()
+    assert b"<svg" in drawn
+    assert main([*words, "--lengths", "0.05,0.1", "--plot", "a.svg"]) == 0
+    assert Path("a.svg").read_bytes() == drawn
+
+
 def test_windows_and_space(capsys):
     some = ["--simulations", "39", "--jobs", "1"]
     assert main(["pattern", "clustered.csv", "--polygon", "square.csv", *some]) == 0
@@ -78,13 +100,16 @@ WRONG = [
     (["clustered.csv", "--level", "1.5"], "--level must lie between 0 and 1, got 1.5"),
     (["clustered.csv", "--distances", "0.2,0.1"], "distances must increase"),
     (["clustered.csv", "--distances", "near"], "--distances must be numbers with commas"),
+    (["clustered.csv", "--lengths", "near"], "--lengths must be numbers with commas"),
+    (["clustered.csv", "--lengths", "0.2,0.1"], "--lengths must increase"),
+    (["clustered.csv", "--lengths", "1", "--distances", "2"], "give one of the two"),
     (["clustered.csv", "--statistic", "K"], "invalid choice: 'K'"),
     (["clustered.csv", "--intensity", "none.csv"], "none.csv"),
     (["clustered.csv", "--intensity", "square.csv"], "must have the coordinates and one more column"),
     (["clustered.csv", "-o", "result.txt"], "--out must end in .json, got 'result.txt'"),
     (["clustered.csv", "-o", "no/result.json"], "no such folder"),
     (["clustered.csv", "-o", "mine.json"], "it exists and is not a result of this command"),
-    (["clustered.csv", "--plot", "a.pdf"], "--plot must end in .png, got 'a.pdf'"),
+    (["clustered.csv", "--plot", "a.pdf"], "--plot must end in .png or .svg, got 'a.pdf'"),
     (["clustered.csv", "--plot", "mine.png"], "it exists and is not a picture of this library"),
     (["clustered.csv", "--seed", "-1"], "--seed must be"),
     (["clustered.csv", "--jobs", "0"], "--jobs must be"),

@@ -103,12 +103,12 @@ def test_what_is_labelled_is_not_labelled_again(plots, model, tmp_path, monkeypa
 
 
 def test_a_stopped_training_goes_on(plots, tmp_path, monkeypatch):
-    from heatfield.cli import _points_train
+    from heatfield.cli import _points_kept, _points_train
 
     words = ["points", "train", *(str(plots / f"plot{i}.las") for i in (0, 1)), "-o", str(tmp_path / "m")]
     words += [*TRAIN, "--quiet", "--blocks", "dimension,height"]
     computed = []
-    table = _points_train.file_table
+    table = _points_kept.file_table
 
     def counted(*given):
         computed.append(1)
@@ -117,7 +117,7 @@ def test_a_stopped_training_goes_on(plots, tmp_path, monkeypatch):
     def stopped(*_given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_points_train, "file_table", counted)
+    monkeypatch.setattr(_points_kept, "file_table", counted)
     with monkeypatch.context() as patch:
         patch.setattr(_points_train, "fit_tables", stopped)
         assert main(words) == 130
@@ -125,6 +125,51 @@ def test_a_stopped_training_goes_on(plots, tmp_path, monkeypatch):
     assert main(words) == 0
     assert len(computed) == 2, "features of each file once"
     assert not (tmp_path / "m.parts").exists()
+
+
+def test_finished_folds_are_not_fitted_again(plots, tmp_path, monkeypatch, capsys):
+    """Stopped in the third of three folds, then in the final training: each fold is fitted once."""
+    from heatfield._points import validation
+    from heatfield.cli import _points_train
+
+    files = [str(plots / f"plot{i}.las") for i in (0, 1, 2)]
+    words = ["points", "train", *files, *TRAIN, "--folds", "3", "--blocks", "dimension,height", "-o"]
+    assert main([*words, str(tmp_path / "whole"), "--quiet"]) == 0
+    fit, fitted = validation.fit_tables, []
+
+    def counted(*given):
+        fitted.append(len(given[1]))
+        if len(fitted) == 3:
+            raise KeyboardInterrupt
+        return fit(*given)
+
+    def stopped(*_given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(validation, "fit_tables", counted)
+    assert main([*words, str(tmp_path / "m")]) == 130
+    (tmp_path / "m.parts").joinpath("note.txt").write_text("a file of someone else")
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        patch.setattr(_points_train, "fit_tables", stopped)
+        assert main([*words, str(tmp_path / "m")]) == 130
+    assert "2 of 3 folds were finished before" in capsys.readouterr().err
+    kept = sorted((tmp_path / "m.parts").glob("*.fold*"))
+    kept[0].write_bytes(kept[0].read_bytes()[:-40])  # a damaged one is done again
+    assert main([*words, str(tmp_path / "m")]) == 0
+    assert "2 of 3 folds were finished before" in capsys.readouterr().err
+    assert fitted == [2] * (3 + 1 + 1)
+    one, two = (json.loads((tmp_path / f"{name}.report.json").read_text()) for name in ("whole", "m"))
+    assert one["validation"] == two["validation"]
+    assert [file.name for file in (tmp_path / "m.parts").iterdir()] == ["note.txt"]
+    # Other settings have other results: none of the kept folds is taken for them.
+    fitted[:] = [0] * 3
+    with monkeypatch.context() as patch:
+        patch.setattr(_points_train, "fit_tables", stopped)
+        assert main([*words, str(tmp_path / "n"), "--quiet"]) == 130
+    assert main([*words, str(tmp_path / "n"), "--iterations", "9"]) == 0
+    assert "finished before" not in capsys.readouterr().err
+    assert fitted == [0] * 3 + [2] * 6
 
 
 def test_words_as_labels(tmp_path):

@@ -60,6 +60,44 @@ def test_broken_files_are_listed_and_the_rest_continues(capsys):
 
 
 @pytest.mark.usefixtures("folder")
+def test_figures_as_files(capsys):
+    """Each figure of the page as an SVG of its own, the same bytes each time; foreign files are refused."""
+    words = ["report", "in", "--jobs", "1", "--embedding", "pca", "--figures", "figures", "--folds", "2"]
+    assert main(words) == 0
+    assert "5 figures -> figures" in capsys.readouterr().out
+    names = ["figure-blocks.svg", "figure-confusion.svg", "figure-map.svg", "figure-scales.svg"]
+    written = {file.name: file.read_bytes() for file in Path("figures").iterdir()}
+    assert sorted(written) == [*names, "figure-spectra.svg"]
+    assert all(b"<svg" in data and b"heatfield" in data[:4096] for data in written.values())
+    assert main([*words, "--quiet"]) == 0
+    assert {file.name: file.read_bytes() for file in Path("figures").iterdir()} == written
+    Path("figures/figure-map.svg").write_text("my own drawing")
+    assert main(words) == 2
+    assert "it exists and is not a picture of this library" in capsys.readouterr().err
+    assert main([*words[:-3], "in/ball/0.ply"]) == 2
+    assert "it is not a folder" in capsys.readouterr().err
+    assert main([*words[:-3], "no/figures"]) == 2
+    assert "no such folder 'no'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_lengths_stand_beside_the_scales():
+    words = ["report", "in", "--jobs", "1", "--quiet", "--embedding", "pca", "--folds", "2"]
+    assert main([*words, "--lengths", "0.1,0.25,1"]) == 0
+    said = header("report.html")
+    assert dict(said["facts"])["lengths"] == "√t from 0.1 to 1, the same for all clouds"
+    assert [row[0] for row in said["separation"]["scales"]] == ["s0, √t = 0.1", "s1, √t = 0.25", "s2, √t = 1"]
+    assert main([*words, "--scales", "3"]) == 0
+    said = header("report.html")
+    files = [file for file in Path("in").rglob("*") if file.is_file()]
+    assert len(files) == 16
+    middle = np.median([hf.signatures(hf.read_points(f), n_scales=3).lengths for f in files], axis=0)
+    expected = [f"s{a}, √t = {middle[a]:.3g}" for a in range(3)]
+    assert [row[0] for row in said["separation"]["scales"]] == expected
+    assert "each cloud has its own" in dict(said["facts"])["lengths"]
+
+
+@pytest.mark.usefixtures("folder")
 def test_an_unlabelled_folder():
     assert main(["report", "in/ball", "--jobs", "1", "--quiet", "--embedding", "pca"]) == 0
     said = header("report.html")

@@ -101,6 +101,108 @@ def test_broken_files_cost_themselves_only(capsys):
     assert "new/broken.ply" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("folder")
+def test_add_and_remove(capsys):
+    """Files that are added are read, described and standardised as those of the build."""
+    build = ["search", "build", "in", "-o", "index", "--jobs", "1", "--quiet", "--budget", "60"]
+    assert main([*build, "--lengths", "0.1,0.3,1", "--variant", "desc"]) == 0
+    before = hf.HFSIndex.load("index")
+    assert list(before.descriptor_.lengths) == [0.1, 0.3, 1.0]
+    add = ["search", "add", "index", "--jobs", "1"]
+    assert main([*add, "new/ball.ply", "--label", "ball"]) == 0
+    assert "1 cloud added" in capsys.readouterr().out
+    assert main([*add, "new/sphere.ply", "--label", "other", "--quiet"]) == 0
+    index = hf.HFSIndex.load("index")
+    assert index.names == [*before.names, "new/ball.ply", "new/sphere.ply"]
+    assert index.labels == [*before.labels, "ball", "other"]
+    assert np.array_equal(index.rows_[:12], before.rows_)
+    assert index.notes_ == before.notes_
+    assert index.sketch_of(12) is not None
+    assert main(["search", "query", "index", "new/ball.ply", "-k", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[:4] == ["1", "0", "new/ball.ply", "[ball]"]
+    assert main(["search", "remove", "index", "./new/ball.ply", "in/sphere/*"]) == 0
+    assert "7 clouds removed" in capsys.readouterr().out
+    index = hf.HFSIndex.load("index")
+    assert index.names == [*before.names[:6], "new/sphere.ply"]
+    assert index.labels == ["ball"] * 6 + ["other"]
+    assert sorted(file.name for file in Path().iterdir()) == ["in", "index", "new"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_one_class_folder_and_a_table_are_added_with_their_classes(capsys):
+    """A folder of one class has it where the index knows the class; a table says its own classes."""
+    describe = ["describe", "--variant", "joint", "--budget", "1024", "--jobs", "1", "in", "-o"]
+    assert main([*describe, "all.parquet"]) == 0
+    for name in ("ball", "sphere"):
+        Path("more", name).mkdir(parents=True)
+        Path("new", f"{name}.ply").rename(f"more/{name}/new.ply")
+    Path("more/ball/broken.ply").write_text("no cloud")
+    build = ["search", "build", "all.parquet", "-o", "index", "--jobs", "1", "--quiet"]
+    assert main(build) == 0
+    Path("more/sphere").rename("sphere")
+    assert main(["search", "add", "index", "more", "--jobs", "1", "--quiet"]) == 1
+    assert "1 of 2 files could not be used, see index.errors.csv" in capsys.readouterr().err
+    assert rows("index.errors.csv")[0]["file"] == "more/ball/broken.ply"
+    assert hf.HFSIndex.load("index").labels[12:] == ["ball"]
+    Path("sphere").rename("more/sphere")
+    Path("more/ball/broken.ply").unlink()
+    Path("more/ball").rename("more/ball2")
+    assert main([*describe[:-2], "more", "-o", "more.csv"]) == 0
+    assert main(["search", "add", "index", "more.csv", "--quiet"]) == 0
+    assert hf.HFSIndex.load("index").labels[12:] == ["ball", "ball2", "sphere"]
+    assert not Path("index.errors.csv").exists()
+    Path("loose").mkdir()
+    Path("more/ball2/new.ply").rename("loose/one.ply")
+    assert main(["search", "add", "index", "loose", "--jobs", "1", "--quiet"]) == 0
+    assert "files without a class were added" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_cannot_be_added_or_removed_changes_nothing(capsys):
+    build = ["search", "build", "in", "-o", "index", "--jobs", "1", "--quiet"]
+    assert main(build) == 0
+    kept = {file: file.read_bytes() for file in Path("index").iterdir()}
+    for name, words in {
+        "scales.csv": ["--variant", "joint", "--scales", "4", "--budget", "1024"],
+        "desc.csv": ["--variant", "desc", "--budget", "1024"],
+        "budget.csv": ["--variant", "joint", "--budget", "50"],
+        "same.csv": ["--variant", "joint", "--budget", "1024"],
+    }.items():
+        assert main(["describe", "in", "-o", name, "--jobs", "1", *words]) == 0
+    np.savetxt("plane.csv", np.random.default_rng(0).normal(size=(30, 2)), delimiter=",")
+    capsys.readouterr()
+    wrong = [
+        (["add", "index", "scales.csv"], "was described with --scales=4, the index with --scales=8"),
+        (["add", "index", "desc.csv"], "was described with --variant=desc, the index with --variant=joint"),
+        (["add", "index", "budget.csv"], "was read with --budget=50, the index with --budget=1024"),
+        (
+            ["add", "index", "same.csv"],
+            "'in/ball/0.ply' is in the index already; remove it first (12 in all)",
+        ),
+        (["add", "index", "in"], "'in/ball/0.ply' is in the index already; remove it first (12 in all)"),
+        (["add", "index", "nowhere"], "there is no file or folder 'nowhere'"),
+        (["add", "index", "plane.csv"], "none of the 1 files can be used"),
+        (["add", "index", "new", "--label", "a", "--labels", "b.csv"], "give one only"),
+        (["add", "none", "new"], "there is no model at 'none'"),
+        (["add", "in", "new"], "'in' is not a whole model"),
+        (["remove", "index", "in/ball/0.ply", "in/ball/9.ply"], "'in/ball/9.ply' is not in the index"),
+        (["remove", "index", "new/*"], "'new/*' is not in the index; nothing was removed"),
+        (["remove", "index", "*"], "nothing would be left in the index"),
+        (["remove", "none", "a"], "there is no model at 'none'"),
+        (["remove", "index"], "the following arguments are required: NAME"),
+    ]
+    for words, expected in wrong:
+        try:
+            code = main(["search", *words, *(["--jobs", "1"] if words[0] == "add" else [])])
+        except SystemExit as stop:
+            code = stop.code
+        said = capsys.readouterr().err
+        assert code == 2, words
+        assert expected in said, (words, said)
+        assert said.strip().count("\n") == 0, said
+        assert {file: file.read_bytes() for file in Path("index").iterdir()} == kept, words
+
+
 WRONG = [
     (["search"], "the following arguments are required: ACTION"),
     (["search", "find"], "invalid choice: 'find'"),

@@ -39,6 +39,17 @@ def test_a_page_in_one_command(cloud, capsys):
 
 
 @pytest.mark.usefixtures("cloud")
+def test_lengths_have_the_unit_of_the_file():
+    from tests.helpers.file_samples import PDB
+
+    Path("a.pdb").write_bytes(PDB if isinstance(PDB, bytes) else PDB.encode())
+    assert main(["view", "a.pdb", "--quiet", "--lengths", "2,5", "--atoms", "all"]) == 0
+    assert (header("view.html")["unit"], header("view.html")["scales"]) == ("Å", [4.0, 25.0])
+    assert main(["view", "cloud.ply", "--quiet"]) == 0
+    assert header("view.html")["unit"] == ""
+
+
+@pytest.mark.usefixtures("cloud")
 def test_options():
     words = ["--scales", "5", "--most-points", "100", "--theme", "dark", "--quiet", "-o", "a.html"]
     assert main(["view", "cloud.ply", *words]) == 0

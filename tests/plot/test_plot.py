@@ -11,11 +11,38 @@ def test_dimension_over_scales(n):
     points = np.random.default_rng(0).normal(size=(60, n))
     s = hf.signatures(points, n_scales=5)
     pictures = hf.plot.dimension_over_scales(points, s, scales=[0, 2, 4])
-    assert [axis.get_title().split(":")[0] for axis in pictures] == ["scale 0", "scale 2", "scale 4"]
+    assert [axis.get_title().split(":")[0] for axis in pictures] == ["s0", "s2", "s4"]
     for axis, a in zip(pictures, [0, 2, 4], strict=True):
         drawn = axis.collections[0]
         np.testing.assert_array_equal(drawn.get_array(), s.dimension[:, a])
         assert drawn.get_clim() == (0, n)
+
+
+def test_axes_show_lengths():
+    """Each tick of a scale is its length over its index; of several clouds, the median; with the unit."""
+    points = np.random.default_rng(0).normal(size=(60, 3))
+    s = hf.signatures(points, lengths=[0.25, 0.5, 1.0])
+    ax = hf.plot.dimension_spectrum(s, unit="m")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.25\ns0", "0.5\ns1", "1\ns2"]
+    assert ax.get_xlabel() == "length $\\sqrt{t}$, m"
+    rows = np.array([[0.1, 0.2, 0.4], [0.3, 0.6, 1.2], [0.2, 0.4, 0.8]])
+    ax = hf.plot.class_curves(np.ones((3, 3)), ["a", "b", "a"], lengths=rows)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.2\ns0", "0.4\ns1", "0.8\ns2"]
+    assert ax.get_xlabel() == "median length $\\sqrt{t}$"
+    below = hf.plot.spectra_by_class(np.full((3, 3, 2), 0.5), ["a", "b", "a"], lengths=rows[:1], unit="$")[1]
+    assert below[1].get_xticklabels()[0].get_text() == "0.1\ns0"
+    assert r"\$" in below[0].get_xlabel()
+    assert hf.plot.class_curves(np.ones((3, 3)), ["a", "b", "a"]).get_xlabel() == "scale, fine to coarse"
+    with pytest.raises(ValueError, match=r"lengths must have shape \(T,\) or \(N, T\) for T = 3 scales"):
+        hf.plot.class_curves(np.ones((3, 3)), ["a", "b", "a"], lengths=[1, 2])
+    curves = hf.plot.global_curves(s, unit="m")
+    np.testing.assert_allclose(curves[0].lines[0].get_xdata(), [0.25, 0.5, 1.0])
+    assert curves[0].get_xlabel() == "length $\\sqrt{t}$, m"
+    assert hf.plot.local_signatures(points, s, [1], unit="m")[0, 0].get_title().endswith("= 0.5 m")
+    assert hf.plot.dimension_over_scales(points, s, unit="m")[2].get_title().startswith("s2:")
+    panels = hf.plot.pipeline(points, n_scales=3, unit="m")
+    assert panels[1, 1].get_xticklabels()[1].get_text().endswith("\ns2")
+    assert "m" in panels[1, 2].get_xlabel()
 
 
 def test_dimension_over_scales_refuses_other_clouds():

@@ -45,7 +45,7 @@ def test_everything_is_there_and_hostile_names_run_nothing(page):
     images = page.evaluate("[...document.images].map((i) => [i.id, i.naturalWidth > 100])")
     assert images == [["spectra", True], ["confusion", True]]
     assert page.evaluate("document.querySelectorAll('script').length") == 2
-    assert page.evaluate("document.querySelectorAll('circle.dot').length") == 16
+    assert page.evaluate("document.querySelectorAll('.dot').length") == 16
     assert page.evaluate("document.querySelectorAll('#near tr').length") == 16
     assert page.evaluate("document.querySelectorAll('#near tr:first-child figure').length") == 6
     assert page.evaluate("document.querySelectorAll('#blocks rect').length") == 6
@@ -55,9 +55,9 @@ def test_everything_is_there_and_hostile_names_run_nothing(page):
 
 
 def test_a_dot_shows_its_cloud(page):
-    page.evaluate("document.querySelector('circle.dot').scrollIntoView({ block: 'center' })")
+    page.evaluate("document.querySelector('.dot').scrollIntoView({ block: 'center' })")
     x, y = page.evaluate(
-        "(() => { const b = document.querySelector('circle.dot').getBoundingClientRect(); "
+        "(() => { const b = document.querySelector('.dot').getBoundingClientRect(); "
         "return [b.left + b.width / 2, b.top + b.height / 2]; })()"
     )
     page.mouse("mouseMoved", x, y)
@@ -79,7 +79,7 @@ def test_find_and_classes(page):
     )
     assert page.evaluate("[...document.querySelectorAll('#near tr')].filter((r) => !r.hidden).length") == 8
     page.evaluate("document.querySelector('#legend button').click()")
-    hidden = "[...document.querySelectorAll('circle.dot')].filter((d) => d.style.display === 'none').length"
+    hidden = "[...document.querySelectorAll('.dot')].filter((d) => d.style.display === 'none').length"
     assert page.evaluate(hidden) == 8
 
 

@@ -51,6 +51,16 @@ def test_opens_from_disk_without_errors_or_requests(browser, tmp_path, mixed):
     assert "2,500 points in 3 dimensions" in browser.evaluate("document.getElementById('facts').textContent")
 
 
+def test_lengths_and_their_unit_stand_beside_the_scale(browser, tmp_path, mixed):
+    show(browser, tmp_path, mixed, lengths=[0.05, 0.2, 0.5], unit="µm")
+    browser.evaluate("heatfield.setScale(1)")
+    words = browser.evaluate("document.getElementById('scale-words').textContent")
+    assert words.startswith("√t = 0.2 µm: looks about")
+    assert browser.evaluate("document.getElementById('scale-label').textContent") == "scale s1 of s0 … s2"
+    axis = browser.evaluate("[...document.querySelectorAll('#spectrum text')].map((t) => t.textContent)")
+    assert {"0.05 µm", "0.5 µm", "s1: √t 0.2 µm"} <= {*axis}
+
+
 def test_values_in_the_page_are_those_of_the_library(page, mixed):
     s = hf.signatures(mixed)
     for name, expected in (
@@ -147,7 +157,7 @@ def test_hover_and_click_give_the_point(page, mixed):
     place = [float(v) for v in words[words.index("(") + 1 : words.index(")")].split(",")]
     np.testing.assert_allclose(place, mixed[row], atol=1e-5)
     s = hf.signatures(mixed)
-    assert f"Dimension {float(f'{s.dimension[row, 3]:.3g}'):g} at scale 3" in words
+    assert f"Dimension {float(f'{s.dimension[row, 3]:.3g}'):g} at scale s3, √t = " in words
     assert f"Type: {s.local_type(3)[row]}." in words
     assert page.evaluate("document.querySelectorAll('#profile polyline').length") == 6
     assert page.evaluate("document.querySelectorAll('#profile rect').length") == 8

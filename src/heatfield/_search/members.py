@@ -33,12 +33,16 @@ class Members:
         numbers = [int(name) for name in self.names if name.isascii() and name.isdigit() and len(name) < 18]
         return max([len(self.names) - 1, *numbers]) + 1
 
-    def with_more(self, more: Members) -> Members:
-        """Both, or a ValueError where a name is in both."""
+    def check_new(self, names: Iterable[str]) -> None:
+        """A ValueError where a name is taken."""
         taken = {*self.names}
-        double = [name for name in more.names if name in taken]
+        double = [name for name in names if name in taken]
         if double:
             raise ValueError(f"{double[0]!r} is in the index already; remove it first ({len(double)} in all)")
+
+    def with_more(self, more: Members) -> Members:
+        """Both, or a ValueError where a name is in both."""
+        self.check_new(more.names)
         _check_labels(self.labels + more.labels)
         return Members(self.names + more.names, self.labels + more.labels, self.sketches + more.sketches)
 

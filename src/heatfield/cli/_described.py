@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import Array
+from ._dictionary import facts_of
 from ._parts import parts_of
 from ._prices import prices_of_task, worth_measuring
 from ._reading import most_common, other_dimension
@@ -26,6 +27,7 @@ class Described:
     features: Array
     dims: int
     broken: list[tuple[str, str, str]]
+    lengths: Array  # (N, T): sqrt(t) of the scales of each cloud
 
 
 def describe_files(
@@ -69,16 +71,24 @@ def describe_files(
             good.append(i)
     if not good:
         raise ValueError(f"none of the {len(files)} files can be used; {broken[0][0]!r}: {broken[0][2]}")
-    return Described(
-        [files[i] for i in good], counts[good], np.array([features[i] for i in good]), expected, broken
-    )
+    extents = np.concatenate([result.extents for result in results])[good]
+    schedule = {"n_scales": 8, "c_min": 0.05, "c_max": 0.25, "lengths": None} | descriptor
+    facts = facts_of(extents, schedule, None)
+    lengths = np.stack([column for name, column in facts.items() if name.startswith("length_s")], axis=1)
+    table = np.array([features[i] for i in good])
+    return Described([files[i] for i in good], counts[good], table, expected, broken, lengths)
 
 
-def sketches_of(files: list[str], reading: dict[str, Any], quiet: bool) -> list[Array]:
-    """A few points of each file for its thumbnail."""
+def sketches_of(files: list[str], reading: dict[str, Any], quiet: bool) -> tuple[list[Array], str]:
+    """A few points of each file for its thumbnail; and the unit of all files, "" where they have none."""
     from .._base.progress import progress_bar
     from .._search.sketch import sketch
     from ..io import read_cloud
+    from ..io._point_signatures import coordinate_unit
 
-    bar = progress_bar(files, unit="thumbnails", quiet=quiet, keep=True)
-    return [sketch(read_cloud(file, **{**reading, "budget": 160}).points) for file in bar]
+    drawn, units = [], set()
+    for file in progress_bar(files, unit="thumbnails", quiet=quiet, keep=True):
+        cloud = read_cloud(file, **{**reading, "budget": 160})
+        drawn.append(sketch(cloud.points))
+        units.add(coordinate_unit(cloud))
+    return drawn, units.pop() if len(units) == 1 else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import sys
 from pathlib import Path
@@ -30,6 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--distances", metavar="R,R,...", help="distances to look at (default: 24, by window and number)"
     )
     parser.add_argument(
+        "--lengths", metavar="A,B,..",
+        help="instead: lengths √t, of which a distance is twice, in the unit of the data",
+    )  # fmt: skip
+    parser.add_argument(
         "--intensity", metavar="FILE",
         help="a table x,y,value: test against this density, which is that of the nearest row",
     )  # fmt: skip
@@ -38,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--level", type=float, default=0.05, metavar="A", help="of the test (default 0.05)")
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="the result, a .json")
-    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="the curves, a .png")
+    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="the curves, a .png or .svg")
     add_reading(parser, seed="of the simulations and of sampling")
     parser.add_argument("--jobs", type=int, default=-1, help="threads (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="say nothing")
@@ -49,15 +52,16 @@ def run(options: argparse.Namespace) -> int:
     from .._base.check import check_count, thread_count
     from .._base.files import write_atomically
     from ..io import ReadError, read_cloud
+    from ..io._point_signatures import coordinate_unit
     from ..patterns import envelope_test
     from ._ours import is_picture, json_with
     from ._reading import printable
     from ._words import in_command_words
 
     _check_target(
-        options.out, "--out", ".json", json_with("verdict", "p", "curves"), "a result of this command"
+        options.out, "--out", (".json",), json_with("verdict", "p", "curves"), "a result of this command"
     )
-    _check_target(options.plot, "--plot", ".png", is_picture, "a picture of this library")
+    _check_target(options.plot, "--plot", (".png", ".svg"), is_picture, "a picture of this library")
     if options.plot is not None:
         from ..plot._style import pyplot
 
@@ -68,20 +72,24 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"--level must lie between 0 and 1, got {options.level:g}")
     if options.window and options.polygon:
         raise ValueError("--window and --polygon exclude each other")
+    if options.distances is not None and options.lengths is not None:
+        raise ValueError("--distances are twice the --lengths: give one of the two")
     distances = None if options.distances is None else _numbers(options.distances, "--distances")
+    lengths = None if options.lengths is None else _numbers(options.lengths, "--lengths")
     reading = reading_options(options)
     window = _window(options)
     intensity = None if options.intensity is None else _intensity(options.intensity)
     try:
-        points = read_cloud(options.file, **reading).points
+        cloud = read_cloud(options.file, **reading)
     except ReadError as error:
         print(f"heatfield pattern: {printable(in_command_words(str(error)))}", file=sys.stderr)
         return 1
     result = envelope_test(
-        points,
+        cloud.points,
         window,
         simulations=options.simulations,
         distances=distances,
+        lengths=lengths,
         intensity=intensity,
         statistic=options.statistic,
         level=options.level,
@@ -91,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         write_atomically(options.out, (json.dumps(result.as_dict(), indent=1) + "\n").encode())
     if options.plot is not None:
-        _write_plot(options.plot, result)
+        _write_plot(options.plot, result, coordinate_unit(cloud))
     if not options.quiet:
         print(result)
         for path in (options.out, options.plot):
@@ -100,13 +108,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_target(path: Path | None, option: str, suffix: str, ours: Any, what: str) -> None:
+def _check_target(path: Path | None, option: str, suffixes: tuple[str, ...], ours: Any, what: str) -> None:
     from ._ours import may_replace
 
     if path is None:
         return
-    if path.suffix.lower() != suffix:
-        raise ValueError(f"{option} must end in {suffix}, got {str(path)!r}")
+    if path.suffix.lower() not in suffixes:
+        raise ValueError(f"{option} must end in {' or '.join(suffixes)}, got {str(path)!r}")
     if not path.parent.is_dir():
         raise ValueError(f"cannot write {str(path)!r}: no such folder")
     may_replace(path, ours, what)
@@ -162,13 +170,10 @@ def _intensity(path: str) -> Any:
     return nearest
 
 
-def _write_plot(path: Path, result: Any) -> None:
+def _write_plot(path: Path, result: Any, unit: str) -> None:
     from .._base.files import write_atomically
     from ..plot import pattern_envelope
-    from ..plot._style import pyplot
+    from ..plot._style import as_image
 
-    figure = pattern_envelope(result)[0].figure
-    buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=120, format="png", metadata={"Software": "heatfield"})
-    pyplot().close(figure)
-    write_atomically(path, buffer.getvalue())
+    kind = path.suffix.lower()[1:]
+    write_atomically(path, as_image(pattern_envelope(result, unit=unit or None), kind, dpi=120))

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
-import io
 import json
 import sys
 import time
-import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,28 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import __version__
-from .._base.arrays import read_arrays
-from .._base.check import HeatFieldWarning, as_points, check_count
+from .._base.check import check_count
 from .._base.files import write_atomically
 from .._base.progress import progress_bar
 from .._classifier.saving.folder import check_place
 from .._points.classifier import HFSPointClassifier
 from .._points.input import known
-from .._points.saving import SCHEMA
 from .._points.scores import scores_of
 from .._points.settings import PointFeatureSettings
-from .._points.validation import FileTable, chosen_rows, file_table, fit_tables, validate_files
-from ..io import Cloud, read_cloud
+from .._points.validation import FileTable, chosen_rows, fit_tables, folds_of_files, validate_files
 from ._collect import collect
 from ._features import write_errors
 from ._lock import alone
 from ._ours import is_errors, is_scores, may_replace
 from ._parts import clear_parts, parts_of
-from ._reading import file_problem, reading_options
+from ._points_kept import KeptFolds, kept_table
+from ._points_read import ignored, read_labelled, split_words
+from ._reading import reading_options
 from ._scales import parse_lengths, words
-
-_LABELS = ("classification", "label", "labels", "class")
+from ._scores import time_left
 
 
 def run_train(options: argparse.Namespace) -> int:
@@ -60,15 +54,11 @@ def run_train(options: argparse.Namespace) -> int:
         return 130
 
 
-def _split(text: str | None) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",")) if text else ()
-
-
 def _run(options: argparse.Namespace, out: Path, parts: Path, report_path: Path) -> int:
     model = HFSPointClassifier(
         lengths=parse_lengths(options.lengths),
-        blocks=_split(options.blocks) or None,
-        columns=_split(options.columns),
+        blocks=split_words(options.blocks) or None,
+        columns=split_words(options.columns),
         cell=options.cell,
         iterations=options.iterations,
         class_weight=None if options.class_weight == "none" else "balanced",
@@ -81,12 +71,12 @@ def _run(options: argparse.Namespace, out: Path, parts: Path, report_path: Path)
         PointFeatureSettings(3, model.lengths, model.blocks, model.columns, model.cell, model.tol)  # type: ignore[arg-type]
     reading = {**reading_options(options), "skeleton": "nodes"}
     files, _ = collect(options.paths)
-    clouds, labels, errors, label_name = _read(files, reading, options)
+    clouds, labels, errors, label_name = read_labelled(files, reading, options)
     beside = write_errors(out.with_name(out.name + ".csv"), errors)
     if not clouds:
         problem, count = Counter(row[2] for row in errors).most_common(1)[0]
         raise ValueError(f"no file has labelled points, {count} of {len(files)}: {problem}; see {beside}")
-    ignore = _ignored(options.ignore, labels[0])
+    ignore = ignored(options.ignore, labels[0])
     classes = np.unique(np.concatenate([own[known(own, ignore)] for own in labels]))
     if len(classes) < 2:
         raise ValueError(f"the points must be of at least two classes, got {classes.tolist()}")
@@ -101,7 +91,7 @@ def _run(options: argparse.Namespace, out: Path, parts: Path, report_path: Path)
     )  # fmt: skip
     tables = []
     for i in progress_bar(range(len(clouds)), unit="files", quiet=options.quiet, keep=True):
-        tables.append(_kept_table(model, settings, clouds[i], labels[i], rows[i], parts))
+        tables.append(kept_table(model, settings, clouds[i], labels[i], rows[i], parts))
     report: dict[str, Any] = {
         "settings": {**settings.facts(), "label": label_name, "ignore": list(ignore)},
         "reading": reading,
@@ -114,7 +104,7 @@ def _run(options: argparse.Namespace, out: Path, parts: Path, report_path: Path)
     if options.folds and len(tables) < 2:
         print("heatfield points: no validation, it needs at least two files", file=sys.stderr)
     elif options.folds:
-        report["validation"] = _validate(model, tables, settings, classes, options)
+        report["validation"] = _validate(model, tables, settings, classes, options, parts)
     if not options.quiet:
         print("training on all files ...", flush=True)
     fit_tables(model, tables, settings)
@@ -131,107 +121,38 @@ def _run(options: argparse.Namespace, out: Path, parts: Path, report_path: Path)
     return 1 if errors else 0
 
 
-def _read(
-    files: list[str], reading: dict[str, Any], options: argparse.Namespace
-) -> tuple[list[Cloud], list[NDArray], list[tuple[str, str, str]], str]:
-    """Clouds with labels; the column is that of the first file that has one, unless it is named."""
-    clouds: list[Cloud] = []
-    labels: list[NDArray] = []
-    errors = []
-    name = options.label or ""
-    for file in progress_bar(files, unit="files", quiet=options.quiet):
-        try:
-            cloud = read_cloud(file, **reading)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", HeatFieldWarning)
-                as_points(cloud.points)
-            chosen = name or next((n for n in _LABELS if n in cloud.columns), "")
-            if chosen not in cloud.columns:
-                has = ", ".join(cloud.columns) or "none"
-                raise ValueError(f"has no column {chosen or 'classification'!r} of labels; it has {has}")
-            if clouds and cloud.points.shape[1] != clouds[0].points.shape[1]:
-                raise ValueError("has another number of coordinates than the files before it")
-            own = np.asarray(cloud.columns[chosen])
-            own = own.astype(str) if own.dtype.kind == "O" else own
-            if labels and (own.dtype.kind == "U") != (labels[0].dtype.kind == "U"):
-                raise ValueError(f"its column {chosen!r} holds {own.dtype}, that of others {labels[0].dtype}")
-            for extra in _split(options.columns):
-                if extra not in cloud.columns:
-                    raise ValueError(f"has no column {extra!r}; it has {', '.join(cloud.columns)}")
-            name = chosen
-            clouds.append(cloud)
-            labels.append(own)
-        except Exception as error:  # whatever a file does, it costs that file only
-            errors.append((file, *file_problem(error)))
-    return clouds, labels, errors, name
-
-
-def _ignored(text: str | None, like: NDArray) -> tuple[Any, ...]:
-    """Labels of --ignore in the type of the labels."""
-    out: list[Any] = []
-    for word in _split(text):
-        try:
-            out.append(
-                word if like.dtype.kind == "U" else float(word) if like.dtype.kind == "f" else int(word)
-            )
-        except ValueError:
-            raise ValueError(
-                f"--ignore must be labels of the files, which are numbers, got {word!r}"
-            ) from None
-    return tuple(out)
-
-
-def _kept_table(
-    model: HFSPointClassifier,
-    settings: PointFeatureSettings,
-    cloud: Cloud,
-    labels: NDArray,
-    rows: Any,
-    parts: Path,
-) -> FileTable:
-    """The features of one file, taken from the folder of parts where a stopped command left them."""
-    digest = hashlib.sha256(json.dumps([__version__, SCHEMA, settings.facts()], sort_keys=True).encode())
-    for array in (cloud.points, rows[0], *(np.asarray(cloud.columns[c]) for c in settings.columns)):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    place = parts / f"points-{digest.hexdigest()[:32]}.npz"
-    try:
-        found = read_arrays(place, ("features",))["features"]
-        if found.shape == (len(rows[0]), len(settings.names)) and found.dtype == np.float32:
-            return FileTable(found, labels[rows[0]], rows[1], rows[2])
-    except (OSError, ValueError):
-        pass
-    table = file_table(model, settings, cloud.points, cloud.columns, labels, rows)
-    buffer = io.BytesIO()
-    np.savez(buffer, features=table.features)
-    parts.mkdir(parents=True, exist_ok=True)
-    write_atomically(place, buffer.getvalue())
-    return table
-
-
 def _validate(
     model: HFSPointClassifier,
     tables: list[FileTable],
     settings: PointFeatureSettings,
     classes: NDArray,
     options: argparse.Namespace,
+    parts: Path,
 ) -> dict[str, Any]:
     """Scores of whole files that were held out, and what blocks and lengths are worth."""
-    matrix = np.zeros((len(classes), len(classes)), np.int64)
-    lost: dict[tuple[str, str], list[float]] = {}
-    started = time.perf_counter()
+    count = len(folds_of_files(len(tables), options.folds, options.seed))
+    kept = KeptFolds(parts, model, settings, tables, classes, options.folds, options.seed)
+    done = kept.found(count)
+    if done and not options.quiet:
+        print(f"{len(done)} of {count} folds were finished before", file=sys.stderr)
+    finished, started, before = dict(done), time.perf_counter(), len(done)
 
     def prepare(number: int, count: int) -> None:
         if not options.quiet:
-            seconds = (time.perf_counter() - started) / max(number, 1) * (count - number)
-            left = f", about {seconds:.0f} s left" if number else ""
+            fresh = len(finished) - before
+            left = time_left(time.perf_counter() - started, fresh, count - before)
             print(f"validation on whole files, part {number + 1} of {count}{left}", file=sys.stderr)
 
-    folds = validate_files(
-        model, tables, settings, classes, n_splits=options.folds, seed=options.seed, prepare=prepare
-    )
-    for fold in folds:
-        matrix += fold.confusion
-        for key, value in fold.importance.items():
+    for fold in validate_files(
+        model, tables, settings, classes,
+        n_splits=options.folds, seed=options.seed, skip=done, prepare=prepare,
+    ):  # fmt: skip
+        kept.keep(fold)
+        finished[fold.number] = fold
+    matrix = np.sum([fold.confusion for fold in finished.values()], axis=0)
+    lost: dict[tuple[str, str], list[float]] = {}
+    for number in range(count):  # in their order: the same digits, whatever was kept
+        for key, value in finished[number].importance.items():
             lost.setdefault(key, []).append(value)
     found = scores_of(matrix, classes)
     for kind in ("block", "length"):

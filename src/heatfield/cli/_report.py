@@ -14,6 +14,9 @@ from ._scales import add_scales, scale_options
 if TYPE_CHECKING:
     from ..report import Collection
 
+# The names of the figures; where there are no classes, some of them are not drawn.
+FIGURES = ("map", "spectra", "confusion", "blocks", "scales")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
@@ -38,6 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the read-out (default lda, the quickest); auto chooses in each fold, which takes minutes",
     )  # fmt: skip
     parser.add_argument("--svg", action="store_true", help="figures as SVG, for print (default: PNG)")
+    parser.add_argument(
+        "--figures", type=Path, metavar="FOLDER",
+        help="also each figure as figure-NAME.svg: map, spectra, confusion, blocks, scales",
+    )  # fmt: skip
     parser.add_argument("--embedding", choices=("auto", "pca", "umap"), default="auto")
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
     parser.add_argument("--quiet", action="store_true", help="say nothing")
@@ -62,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
         check_count(getattr(options, name), f"--{name}", 2)
     thread_count(options.jobs)
     scale_options(options)
+    if options.figures is not None:
+        _check_figures(options.figures)
     # Files only, also where there is no screen; where there is no matplotlib, this says how to install it.
     pyplot().switch_backend("Agg")
     started = time.perf_counter()
@@ -72,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
                 f"{len(collection.files):,} clouds described; cross-validation and pictures ...", flush=True
             )
         begun = time.perf_counter()
+        drawn: dict[str, bytes] = {}
         with progress_bar(total=options.folds, unit="folds", quiet=options.quiet, keep=True) as bar:
 
             def tick(done: int, folds: int) -> None:
@@ -89,18 +99,49 @@ def run(options: argparse.Namespace) -> int:
                 figures="svg" if options.svg else "png",
                 seed=options.seed,
                 tick=tick,
+                save_figure=None if options.figures is None else drawn.__setitem__,
             )
+        _write_figures(options.figures, drawn)
         write_atomically(out, page.encode())
         clear_parts(parts_of(out))
     if not options.quiet:
         seconds = time.perf_counter() - started
         print(f"{out}: {len(page) / 1e6:.1f} MB after {seconds:.1f} s; open it in a browser")
+        if options.figures is not None:
+            print(f"{len(drawn)} figures -> {options.figures}")
     if collection.broken:
         print(
             f"heatfield report: {len(collection.broken)} files could not be used, see the end of {out}",
             file=sys.stderr,
         )
     return 1 if collection.broken else 0
+
+
+def _check_figures(folder: Path) -> None:
+    """A ValueError where a figure cannot be written, before the work."""
+    from ._ours import is_picture, may_replace
+
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"cannot write figures to {str(folder)!r}: it is not a folder")
+    if not folder.parent.is_dir():
+        raise ValueError(f"cannot write figures to {str(folder)!r}: no such folder {str(folder.parent)!r}")
+    for name in FIGURES:
+        may_replace(folder / f"figure-{name}.svg", is_picture, "a picture of this library")
+
+
+def _write_figures(folder: Path | None, drawn: dict[str, bytes]) -> None:
+    """Every figure as a file; one of an earlier run that is not drawn any more is removed."""
+    from .._base.files import write_atomically
+    from ._ours import is_picture, remove_ours
+
+    if folder is None:
+        return
+    folder.mkdir(exist_ok=True)
+    for name in FIGURES:
+        if name in drawn:
+            write_atomically(folder / f"figure-{name}.svg", drawn[name])
+        else:
+            remove_ours(folder / f"figure-{name}.svg", is_picture)
 
 
 def _describe(options: argparse.Namespace, out: Path) -> Collection:
@@ -124,6 +165,7 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
     found = describe_files(
         files, descriptor, reading, out=out, workers=thread_count(options.jobs), quiet=options.quiet
     )
+    sketches, unit = sketches_of(found.files, reading, options.quiet)
     return Collection(
         name=root.resolve().name,
         files=[_below(root, file) for file in found.files],
@@ -132,8 +174,10 @@ def _describe(options: argparse.Namespace, out: Path) -> Collection:
         descriptor=HFSDescriptor(**descriptor, n_dims=found.dims),
         dims=found.dims,
         labels=[labels[file] for file in found.files] if labels else None,
-        sketches=sketches_of(found.files, reading, options.quiet),
+        sketches=sketches,
         broken=[(_below(root, file), place, problem) for file, place, problem in found.broken],
+        lengths=found.lengths,
+        unit=unit,
     )
 
 

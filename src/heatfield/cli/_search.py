@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 
 from ._reading import add_reading
+from ._scales import add_scales
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the two actions."""
+    """Options of the actions."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     build = actions.add_parser(
         "build", help="index files, or a table of features",
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     build.add_argument(
         "--variant", choices=("simple", "desc", "joint"), help="the descriptor (default joint)"
     )
-    build.add_argument("--scales", type=int, metavar="T", help="diffusion times (default 8)")
+    add_scales(build)
     build.add_argument(
         "--evaluate", action="store_true", help="say how well clouds find others of their class"
     )
@@ -54,7 +55,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     query.add_argument("-k", type=int, default=10, metavar="K", help="hits per file (default 10)")
     query.add_argument("-o", "--out", type=Path, metavar="FILE", help="the table, a .csv (default: printed)")
     query.add_argument("--page", type=Path, metavar="PAGE", help="also a page with thumbnails, a .html")
-    for action in (build, query):
+    add = actions.add_parser(
+        "add", help="add files, or a table of features, to an index",
+        description="Add files, or a table that 'heatfield describe' wrote, to an index. They are read, "
+        "described and standardised as those that it was built from; a name that is in it is refused.",
+    )  # fmt: skip
+    add.add_argument("index", type=Path, metavar="INDEX", help="a folder that 'heatfield search build' wrote")
+    add.add_argument(
+        "paths", nargs="+", metavar="PATH", help="files, folders, patterns in quotes, or a table of features"
+    )
+    add.add_argument("--labels", type=Path, metavar="CSV", help="classes from a table: file,label")
+    add.add_argument("--label", metavar="WORD", help="instead: one class for all that is added")
+    remove = actions.add_parser(
+        "remove", help="remove clouds from an index",
+        description="Remove clouds from an index by their names, which are those that a query shows.",
+    )  # fmt: skip
+    remove.add_argument(
+        "index", type=Path, metavar="INDEX", help="a folder that 'heatfield search build' wrote"
+    )
+    remove.add_argument("names", nargs="+", metavar="NAME", help="names, or patterns of names in quotes")
+    remove.add_argument("--quiet", action="store_true", help="no summary")
+    for action in (build, query, add):
         action.add_argument("--jobs", type=int, default=-1, help="processes or threads (default: all cores)")
         action.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
 
@@ -65,6 +86,10 @@ def run(options: argparse.Namespace) -> int:
         from ._search_build import build
 
         return build(options)
-    from ._search_query import query
+    if options.action == "query":
+        from ._search_query import query
 
-    return query(options)
+        return query(options)
+    from . import _search_change
+
+    return _search_change.add(options) if options.action == "add" else _search_change.remove(options)

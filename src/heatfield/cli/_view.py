@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
     from .._base.check import check_count
     from .._base.files import write_atomically
     from ..io import ReadError, read_cloud
+    from ..io._point_signatures import coordinate_unit
     from ..view import view_page
     from ._pages import check_page
     from ._reading import printable
@@ -69,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
         columns=cloud.columns,
         **scales,
         most_points=options.most_points,
+        unit=coordinate_unit(cloud),
         upright=cloud.format in ("las", "pcd"),
         theme=options.theme,
         n_jobs=options.jobs,

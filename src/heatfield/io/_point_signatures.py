@@ -19,6 +19,21 @@ from ._write import write_points
 _SHORT_TYPES = "0pt 1fil 2surf 3vol 4junc 5undef"
 
 
+# Formats that say themselves what unit their coordinates have.
+_UNITS = {"pdb": "Å", "cif": "Å"}
+
+
+def coordinate_unit(cloud: Cloud) -> str:
+    """The unit of the coordinates: by the coordinate system (LAS) or the format; "" where it is not known.
+
+    Examples
+    --------
+    >>> coordinate_unit(Cloud(np.zeros((1, 3)), format="pdb")), coordinate_unit(Cloud(np.zeros((1, 3))))
+    ('Å', '')
+    """
+    return length_unit(cloud.notes.get("vlrs", [])) or _UNITS.get(cloud.format, "")
+
+
 def channel_names() -> tuple[str, ...]:
     """What can be written: the channels of the registry, those on request too, and the local type."""
     return (*(channel.name for channel in registry.CHANNELS if channel.in_table), "local_type")
@@ -44,7 +59,7 @@ def write_signatures(
         name: column if column.dtype.kind == "u" else column.astype(dtype)
         for name, column in _channels(s, channels).items()
     }
-    unit = length_unit(cloud.notes.get("vlrs", []))
+    unit = coordinate_unit(cloud)
     descriptions = {name: _meaning(name, s, unit, suffix in (".las", ".laz")) for name in made}
     kept = {name: c for name, c in holdable_columns(cloud.columns, suffix).items() if name not in made}
     notes = dict(cloud.notes)

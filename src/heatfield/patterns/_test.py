@@ -119,6 +119,7 @@ def envelope_test(
     *,
     simulations: int = 999,
     distances: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
     intensity: Intensity | None = None,
     statistic: str = "both",
     level: float = 0.05,
@@ -141,6 +142,8 @@ def envelope_test(
     distances : (T,) increasing, optional
         Otherwise 24 from a fifth of the mean spacing (volume / m)**(1/n) to a quarter of the window's
         shortest side. They must not be chosen by a look at the pattern.
+    lengths : (T,) increasing, optional
+        Instead of distances r = 2 sqrt(t): the lengths sqrt(t), as everywhere else in the library.
     intensity : callable, optional
         From places (q, n) to q numbers: the expected density, up to a factor. Constant otherwise.
     statistic : "response", "pairs" or "both"
@@ -179,7 +182,7 @@ def envelope_test(
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
     if intensity is not None and not callable(intensity):
         raise ValueError(f"intensity must be a function of places, got {intensity!r}")
-    steps = _distances(distances, place, m)
+    steps = _distances(distances, lengths, place, m)
     rank_envelope(np.zeros(1), np.zeros((count, 1)), level)  # enough simulations? before the work
     simulator = Simulator(place, m, intensity, seed)
     simulated = np.empty((count, 2, steps.size))
@@ -211,7 +214,11 @@ def envelope_test(
     )
 
 
-def _distances(distances: ArrayLike | None, window: Window, m: int) -> Array:
+def _distances(distances: ArrayLike | None, lengths: ArrayLike | None, window: Window, m: int) -> Array:
+    if lengths is not None:
+        if distances is not None:
+            raise ValueError("distances are twice the lengths: give one of the two")
+        return 2.0 * as_scales(lengths, 1, "lengths")[0]
     if distances is not None:
         return as_scales(distances, 1, "distances")[0]
     spacing = (window.volume / m) ** (1.0 / window.n_dims)

@@ -12,7 +12,14 @@ from ._style import class_color, class_line, own_axes, scale_axis, tidy
 
 
 def class_curves(
-    values: ArrayLike, labels: Sequence[Any], ax: Any = None, *, ylabel: str = "", title: str | None = None
+    values: ArrayLike,
+    labels: Sequence[Any],
+    ax: Any = None,
+    *,
+    lengths: ArrayLike | None = None,
+    unit: str | None = None,
+    ylabel: str = "",
+    title: str | None = None,
 ) -> Any:
     """A quantity over the scales, class by class: the median, and a band that holds the middle half.
 
@@ -22,6 +29,10 @@ def class_curves(
         One row per cloud, for instance the mean heat dimension at each scale.
     labels : sequence of N labels
     ax : matplotlib axes, optional
+    lengths : array_like (T,) or (N, T), optional
+        Lengths sqrt(t) of the scales, for the axis: the same for all clouds, or of each (medians are shown).
+    unit : str, optional
+        Their unit.
 
     Returns
     -------
@@ -38,7 +49,8 @@ def class_curves(
     table = np.asarray(values, dtype=float)
     if table.ndim != 2 or table.shape[0] != len(labels):
         raise ValueError(f"values must have shape (N, T) for N = {len(labels)} labels, got {table.shape}")
-    ax = own_axes(ax, (5.6, 3.4))
+    # A long legend needs a tall figure.
+    ax = own_axes(ax, (5.6, max(3.4, 0.5 + 0.22 * len(set(labels)))))
     steps = np.arange(table.shape[1])
     for k, label in enumerate(dict.fromkeys(labels)):
         own = table[[other == label for other in labels]]
@@ -46,7 +58,7 @@ def class_curves(
         ax.fill_between(steps, low, high, color=class_color(k), alpha=0.2, linewidth=0)
         name = f"{label} ({len(own)})"
         ax.plot(steps, middle, color=class_color(k), linewidth=1.8, markersize=3, label=name, **class_line(k))
-    scale_axis(ax, table.shape[1])
+    scale_axis(ax, table.shape[1], lengths, unit)
     ax.set_ylabel(ylabel)
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     return tidy(ax, title)

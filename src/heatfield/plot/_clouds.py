@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._signatures.signatures import Signatures
-from ._style import DIMENSION_COLORS, dimension_name, draw_cloud, drawable_points, pyplot, ramp
+from ._style import (
+    DIMENSION_COLORS,
+    at_length,
+    dimension_name,
+    draw_cloud,
+    drawable_points,
+    lengths_of,
+    pyplot,
+    ramp,
+)
 
 
 def dimension_over_scales(
@@ -18,6 +27,7 @@ def dimension_over_scales(
     *,
     scales: Sequence[int] | None = None,
     columns: int = 4,
+    unit: str | None = None,
     title: str | None = None,
 ) -> Any:
     """The cloud once for each scale, coloured by heat dimension; 2-D or 3-D.
@@ -31,6 +41,8 @@ def dimension_over_scales(
         Which scales, by index; all of them otherwise.
     columns : int
         Pictures per row.
+    unit : str, optional
+        Of the coordinates, for the titles.
 
     Returns
     -------
@@ -56,13 +68,13 @@ def dimension_over_scales(
     tall = extent[-1] + 0.4 * extent[1] if n == 3 else extent[1]
     ratio = float(np.clip(tall / max(extent[0], 1e-12), 0.4, 1.3))
     figure = plt.figure(figsize=(3.3 * columns, 3.3 * ratio * rows + 1.3), layout="constrained")
-    lengths = np.sqrt(np.atleast_2d(signatures.scales).mean(axis=0))
+    lengths = lengths_of(signatures)
     axes = []
     for place, a in enumerate(chosen):
         axis = figure.add_subplot(rows, columns, place + 1, projection="3d" if n == 3 else None)
         values = signatures.dimension[:, a]
         shown = draw_cloud(axis, checked, values, colors, 0, n, zoom=1.2 / ratio**0.5)
-        axis.set_title(f"scale {a}:  $\\sqrt{{t}}$ = {lengths[a]:.3g}", fontsize=10)
+        axis.set_title(at_length(lengths[a], unit, a), fontsize=10)
         axes.append(axis)
     bar = figure.colorbar(shown, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, aspect=50)
     bar.set_ticks(range(n + 1), labels=[dimension_name(d) for d in range(n + 1)])

@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 
 from .._signatures.signatures import Signatures
-from ._style import DIMENSION_COLORS, dimension_name, own_axes, scale_axis, tidy
+from ._style import DIMENSION_COLORS, dimension_name, lengths_of, own_axes, scale_axis, tidy
 
 
-def dimension_spectrum(signatures: Signatures, ax: Any = None) -> Any:
+def dimension_spectrum(signatures: Signatures, ax: Any = None, *, unit: str | None = None) -> Any:
     """Which share of the points looks like which dimension, stacked, from fine to coarse scales.
 
     Parameters
     ----------
     signatures : Signatures
     ax : matplotlib axes, optional
+    unit : str, optional
+        Of the coordinates, for the axis.
 
     Returns
     -------
@@ -36,7 +38,7 @@ def dimension_spectrum(signatures: Signatures, ax: Any = None) -> Any:
     colors = [DIMENSION_COLORS[min(k, 3)] for k in range(len(centers))]
     names = [dimension_name(center) for center in centers]
     ax.stackplot(np.arange(len(shares)), shares.T, colors=colors, labels=names, alpha=0.9, linewidth=0)
-    scale_axis(ax, len(shares))
+    scale_axis(ax, len(shares), lengths_of(signatures), unit)
     ax.set(ylim=(0, 100), ylabel="share of points, %")
     handles, words = ax.get_legend_handles_labels()
     ax.legend(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._signatures.signatures import Signatures
-from ._style import class_color, pyplot, tidy
+from ._style import class_color, class_line, escaped, pyplot, tidy
 
 _CURVES = (
     ("energy", "energy $E_2$", True),
@@ -18,8 +18,13 @@ _CURVES = (
 )
 
 
-def global_curves(signatures: Signatures | Sequence[Signatures], names: Sequence[Any] | None = None) -> Any:
-    """Energy, response, roughness and relative roughness over the diffusion time, one curve per cloud.
+def global_curves(
+    signatures: Signatures | Sequence[Signatures],
+    names: Sequence[Any] | None = None,
+    *,
+    unit: str | None = None,
+) -> Any:
+    """Energy, response, roughness and relative roughness over the length sqrt(t), one curve per cloud.
 
     Parameters
     ----------
@@ -27,6 +32,8 @@ def global_curves(signatures: Signatures | Sequence[Signatures], names: Sequence
         With one time for all points.
     names : sequence, optional
         Names of the clouds.
+    unit : str, optional
+        Of the coordinates, for the axis.
 
     Returns
     -------
@@ -52,10 +59,11 @@ def global_curves(signatures: Signatures | Sequence[Signatures], names: Sequence
     for ax, (field, title, logarithmic) in zip(axes, _CURVES, strict=True):
         for k, one in enumerate(several):
             label = None if names is None else str(names[k])
-            ax.plot(one.scales, getattr(one, field), "o-", color=class_color(k), markersize=3, label=label)
+            line = {"color": class_color(k), **class_line(k)}
+            ax.plot(np.sqrt(one.scales), getattr(one, field), markersize=3, label=label, **line)
         ax.set_xscale("log")
         ax.set_yscale("log" if logarithmic else "linear")
-        ax.set_xlabel("diffusion time t")
+        ax.set_xlabel("length $\\sqrt{t}$" + (f", {escaped(unit)}" if unit else ""))
         tidy(ax, title)
     if names is not None:
         axes[0].legend(frameon=False, fontsize=9)

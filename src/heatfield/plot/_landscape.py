@@ -11,10 +11,16 @@ from numpy.typing import ArrayLike
 from .._base.check import as_points, check_count
 from .._field.field import HeatField
 from .._signatures.scales import scale_schedule
-from ._style import HEAT_COLORS, pyplot, ramp
+from ._style import HEAT_COLORS, at_length, pyplot, ramp
 
 
-def heat_landscape(points: ArrayLike, scales: Sequence[float] | None = None, *, resolution: int = 90) -> Any:
+def heat_landscape(
+    points: ArrayLike,
+    scales: Sequence[float] | None = None,
+    *,
+    resolution: int = 90,
+    unit: str | None = None,
+) -> Any:
     """The field F(y, t) = sum_i exp(-|y - x_i|**2 / 4t) over the plane as a landscape, one picture per time.
 
     Fine scales show neighbourhoods, middle ones branches and junctions, coarse ones the whole. F is u without
@@ -27,6 +33,8 @@ def heat_landscape(points: ArrayLike, scales: Sequence[float] | None = None, *, 
         Diffusion times; four from the middle of the cloud's own schedule if not given.
     resolution : int
         Nodes of the surface along the longer side.
+    unit : str, optional
+        Of the coordinates, for the titles.
 
     Returns
     -------
@@ -70,5 +78,5 @@ def heat_landscape(points: ArrayLike, scales: Sequence[float] | None = None, *, 
         ax.set_box_aspect((x[-1] - x[0], y[-1] - y[0], 0.6 * (x[-1] - x[0])), zoom=1.25)
         ax.view_init(elev=38, azim=-62)
         ax.set_axis_off()
-        ax.set_title(f"$\\sqrt{{t}}$ = {np.sqrt(t):.2g}", fontsize=10)
+        ax.set_title(at_length(np.sqrt(t), unit), fontsize=10)
     return axes[0]

@@ -14,14 +14,22 @@ from .._signatures.signatures import Signatures
 from ._style import (
     DIMENSION_COLORS,
     RAMPS,
+    at_length,
     draw_cloud,
     drawable_points,
+    lengths_of,
     pyplot,
     ramp,
 )
 
 
-def local_signatures(points: ArrayLike, signatures: Signatures, scales: Sequence[int] | None = None) -> Any:
+def local_signatures(
+    points: ArrayLike,
+    signatures: Signatures,
+    scales: Sequence[int] | None = None,
+    *,
+    unit: str | None = None,
+) -> Any:
     """All local signatures of a cloud: one row per quantity, one column per scale.
 
     Parameters
@@ -30,6 +38,8 @@ def local_signatures(points: ArrayLike, signatures: Signatures, scales: Sequence
     signatures : Signatures of these points
     scales : sequence of int, optional
         See `dimension_over_scales`.
+    unit : str, optional
+        Of the coordinates, for the titles.
 
     Returns
     -------
@@ -53,14 +63,15 @@ def local_signatures(points: ArrayLike, signatures: Signatures, scales: Sequence
         layout="constrained",
         subplot_kw={"projection": "3d"} if checked.shape[1] == 3 else None,
     )
-    lengths = np.sqrt(np.atleast_2d(signatures.scales).mean(axis=0))
+    lengths = lengths_of(signatures)
     size = float(np.clip(1500 / len(checked), 0.2, 5))
-    for line, (name, values, colors, low, high) in zip(axes, rows, strict=True):
+    for k, (name, values, colors, low, high) in enumerate(rows):
+        line = axes[k]
         for ax, a in zip(line, chosen, strict=True):
             ends = np.nanpercentile(values[:, a], [2, 98]) if low is None else (low, high)
             shown = draw_cloud(ax, checked, values[:, a], ramp(name, colors), *ends, s=size)
-            if line is axes[0]:
-                ax.set_title(f"$\\sqrt{{t}}$ = {lengths[a]:.2g}", fontsize=9)
+            if k == 0:
+                ax.set_title(at_length(lengths[a], unit, a), fontsize=8)
         bar = figure.colorbar(shown, ax=list(line), fraction=0.03, pad=0.01, aspect=12)
         bar.set_label(name, fontsize=8)
         bar.ax.tick_params(labelsize=7)

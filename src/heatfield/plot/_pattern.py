@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..patterns import PatternTest
-from ._style import class_color, own_axes, pyplot, tidy
+from ._style import class_color, escaped, own_axes, pyplot, tidy
 
 _TITLES = {"response": "heat response $C_2$", "pairs": "log of the smoothed pair density, over the mean"}
 _KINDS = {"clustered": class_color(1), "regular": class_color(2)}
 
 
-def pattern_envelope(result: PatternTest, ax: Any = None) -> Any:
+def pattern_envelope(result: PatternTest, ax: Any = None, *, unit: str | None = None) -> Any:
     """The curves of a pattern over distance with the global envelope of the simulations.
 
     Distances at which a curve leaves its envelope are shaded: clustered in orange, regular in green. The pair
@@ -25,6 +25,8 @@ def pattern_envelope(result: PatternTest, ax: Any = None) -> Any:
         See `heatfield.patterns.envelope_test`.
     ax : matplotlib axes, optional
         To draw into, where the test has one curve.
+    unit : str, optional
+        Of the coordinates, for the axis.
 
     Returns
     -------
@@ -36,7 +38,7 @@ def pattern_envelope(result: PatternTest, ax: Any = None) -> Any:
     >>> points = np.random.default_rng(0).uniform(size=(60, 2))
     >>> axes = hf.plot.pattern_envelope(hf.patterns.envelope_test(points, simulations=39))
     >>> axes.shape, axes[0].get_xlabel()
-    ((2,), 'distance r')
+    ((2,), 'distance r = 2√t')
     """
     if not isinstance(result, PatternTest):
         raise ValueError(f"result must be a PatternTest, got {type(result).__name__}")
@@ -44,11 +46,11 @@ def pattern_envelope(result: PatternTest, ax: Any = None) -> Any:
     if ax is not None:
         if len(names) > 1:
             raise ValueError("ax takes one curve, but the test has two; give statistic= to envelope_test")
-        return _draw(own_axes(ax, (5.4, 3.6)), result, names[0])
+        return _draw(own_axes(ax, (5.4, 3.6)), result, names[0], unit)
     size = (5.4 * len(names), 3.9)
     figure, axes = pyplot().subplots(1, len(names), figsize=size, squeeze=False, layout="constrained")
     for place, name in zip(axes[0], names, strict=True):
-        _draw(place, result, name)
+        _draw(place, result, name, unit)
     figure.suptitle(
         f"{result.count:,} points: {result.verdict} (p = {result.p:.3g}, {result.simulations:,} simulations)",
         fontsize=12,
@@ -56,7 +58,7 @@ def pattern_envelope(result: PatternTest, ax: Any = None) -> Any:
     return axes[0]
 
 
-def _draw(ax: Any, result: PatternTest, name: str) -> Any:
+def _draw(ax: Any, result: PatternTest, name: str, unit: str | None) -> Any:
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     curve, r = result.curves[name], result.distances
@@ -72,7 +74,8 @@ def _draw(ax: Any, result: PatternTest, name: str) -> Any:
         label = kind if kind not in shown else None
         ax.axvspan(edges[k], edges[k + 1], color=_KINDS[kind], alpha=0.25, linewidth=0, zorder=0, label=label)
         shown.add(kind)
-    ax.set(xscale="log", xlim=(r[0], r[-1]), xlabel="distance r")
+    ax.set(xscale="log", xlim=(r[0], r[-1]))
+    ax.set_xlabel("distance r = 2√t" + (f", {escaped(unit)}" if unit else ""))
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())

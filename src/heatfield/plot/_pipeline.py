@@ -12,16 +12,20 @@ from .._signatures.signatures import signatures
 from ._style import (
     DIMENSION_COLORS,
     HEAT_COLORS,
+    at_length,
     dimension_name,
     draw_cloud,
     drawable_points,
     pyplot,
     ramp,
+    scale_axis,
     tidy,
 )
 
 
-def pipeline(points: ArrayLike, *, n_scales: int = 8, title: str | None = None) -> Any:
+def pipeline(
+    points: ArrayLike, *, n_scales: int = 8, unit: str | None = None, title: str | None = None
+) -> Any:
     """From points to a vector, step by step, for one cloud.
 
     The points, their heat field at a middle scale, their heat dimension at three scales, the heat dimension
@@ -32,6 +36,8 @@ def pipeline(points: ArrayLike, *, n_scales: int = 8, title: str | None = None) 
     points : array_like (m, 2) or (m, 3)
         Seen along its shortest side.
     n_scales : int
+    unit : str, optional
+        Of the coordinates, for titles and axes.
 
     Returns
     -------
@@ -61,23 +67,23 @@ def pipeline(points: ArrayLike, *, n_scales: int = 8, title: str | None = None) 
     heat = np.log(s.density[:, middle])
     ends = np.percentile(heat, [2, 98])
     draw_cloud(axes[0, 1], flat, heat, ramp("heat", HEAT_COLORS[1:]), *ends, s=size)
-    axes[0, 1].set_title(f"2  heat field, $\\sqrt{{t}}$ = {lengths[middle]:.3g}", fontsize=10)
+    axes[0, 1].set_title(f"2  heat field, {at_length(lengths[middle], unit)}", fontsize=10)
     for ax, a in ((axes[0, 2], fine), (axes[0, 3], middle), (axes[1, 0], coarse)):
         shown = draw_cloud(ax, flat, s.dimension[:, a], colors, 0, n, s=size)
-        ax.set_title(f"3  heat dimension, $\\sqrt{{t}}$ = {lengths[a]:.3g}", fontsize=10)
+        ax.set_title(f"3  heat dimension, {at_length(lengths[a], unit)}", fontsize=10)
     bar = figure.colorbar(shown, ax=axes[0, 3], fraction=0.05, pad=0.02, aspect=20)
     bar.set_ticks(range(n + 1), labels=[dimension_name(d) for d in range(n + 1)])
     bar.ax.tick_params(labelsize=8)
     steps = np.arange(n_scales)
     shades = [DIMENSION_COLORS[min(k, 3)] for k in range(n + 1)]
     axes[1, 1].stackplot(steps, 100 * s.hds.composition.T, colors=shades, alpha=0.9, linewidth=0)
-    axes[1, 1].set(xlim=(0, n_scales - 1), ylim=(0, 100), ylabel="share of points, %")
+    axes[1, 1].set(ylim=(0, 100), ylabel="share of points, %")
     tidy(axes[1, 1], "4  heat dimension spectrum")
     axes[1, 2].plot(steps, s.response, "o-", color="#3b528b", markersize=4)
-    axes[1, 2].set(xlim=(0, n_scales - 1), ylabel="response $C_2$")
+    axes[1, 2].set(ylabel="response $C_2$")
     tidy(axes[1, 2], "5  global response")
     for ax in axes[1, 1:3]:
-        ax.set_xlabel("scale, fine to coarse")
+        scale_axis(ax, n_scales, lengths, unit, every=2)  # the panel is narrow
     compressed = np.arcsinh(np.nan_to_num(vector))
     axes[1, 3].bar(np.arange(len(vector)), compressed, width=1.0, color="#3b528b")
     axes[1, 3].set(xlim=(0, len(vector)), xlabel="feature", ylabel="arsinh of the value")

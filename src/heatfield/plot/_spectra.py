@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._style import class_color, class_line, dimension_name, pyplot
+from ._style import class_color, class_line, dimension_name, pyplot, scale_axis
 
 
 def spectra_by_class(
@@ -17,6 +17,8 @@ def spectra_by_class(
     *,
     centers: ArrayLike | None = None,
     names: dict[Any, str] | None = None,
+    lengths: ArrayLike | None = None,
+    unit: str | None = None,
     title: str | None = None,
 ) -> Any:
     """How the heat dimension spectra of classes differ: one picture per dimension, one curve per class.
@@ -34,6 +36,8 @@ def spectra_by_class(
         The dimensions; 0..K-1 otherwise.
     names : dict, optional
         What to call each label.
+    lengths, unit : optional
+        Lengths sqrt(t) of the scales and their unit, for the axes; see `class_curves`.
 
     Returns
     -------
@@ -80,7 +84,7 @@ def spectra_by_class(
             below.fill_between(steps, low, high, color=color, alpha=0.2, linewidth=0)
             name = names.get(label, str(label)) if names else str(label)
             below.plot(steps, middle, color=color, linewidth=1.8, markersize=3, label=name, **class_line(c))
-        below.set(xlim=(0, steps[-1]), xlabel="scale, fine to coarse", xticks=steps)
+        scale_axis(below, len(steps), lengths, unit)
         for axis in (above, below):
             axis.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("share of points, %")

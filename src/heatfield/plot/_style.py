@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import io
 from typing import Any
 
 import numpy as np
@@ -56,9 +57,49 @@ def tidy(ax: Any, title: str | None = None) -> Any:
     return ax
 
 
-def scale_axis(ax: Any, steps: int) -> None:
-    """Scales from fine to coarse along x."""
+def scale_axis(
+    ax: Any, steps: int, lengths: ArrayLike | None = None, unit: str | None = None, every: int | None = None
+) -> None:
+    """Scales from fine to coarse along x: their lengths sqrt(t), each over its index, where they are known.
+
+    ``lengths`` is (T,), or (N, T) with one row per cloud; where the rows differ, medians are shown.
+    ``every`` k-th scale has a tick.
+    """
     ax.set(xlim=(0, steps - 1), xlabel="scale, fine to coarse", xticks=np.arange(steps))
+    if lengths is None:
+        return
+    table = np.atleast_2d(np.asarray(lengths, dtype=float))
+    if table.ndim != 2 or table.shape[1] != steps:
+        raise ValueError(
+            f"lengths must have shape (T,) or (N, T) for T = {steps} scales, got {np.shape(lengths)}"
+        )
+    table = table[np.isfinite(table).all(axis=1)]
+    if len(table) == 0:
+        return
+    shown = np.median(table, axis=0)
+    several = np.ptp(table, axis=0).max() > 1e-9 * shown.max()
+    words = "median length" if several else "length"
+    ax.set_xlabel(f"{words} $\\sqrt{{t}}$" + (f", {escaped(unit)}" if unit else ""))
+    every = every or (1 if steps <= 10 else 2)
+    ax.set_xticks(
+        np.arange(0, steps, every), [f"{shown[a]:.2g}\ns{a}" for a in range(0, steps, every)], fontsize=8
+    )
+
+
+def at_length(length: float, unit: str | None = None, scale: int | None = None) -> str:
+    """``s3: sqrt(t) = 0.2 m`` as a formula for titles."""
+    index = "" if scale is None else f"s{scale}:  "
+    return f"{index}$\\sqrt{{t}}$ = {length:.3g}" + (f" {escaped(unit)}" if unit else "")
+
+
+def lengths_of(signatures: Signatures) -> Array:
+    """The lengths sqrt(t) of signatures; of times that differ from point to point, of their means."""
+    return np.sqrt(np.atleast_2d(signatures.scales).mean(axis=0))
+
+
+def escaped(text: str) -> str:
+    """Words that matplotlib takes as they are: a dollar sign would start a formula."""
+    return text.replace("$", r"\$")
 
 
 def class_color(k: int) -> str:
@@ -72,13 +113,21 @@ def class_color(k: int) -> str:
     beyond = k - len(CLASS_COLORS)
     lightness = (0.3, 0.65, 0.48)[beyond % 3]
     red, green, blue = colorsys.hls_to_rgb((0.62 + 0.381966 * beyond) % 1.0, lightness, 0.95)
+    # Yellow and bright green would fade on white paper.
+    shade = min(1.0, 0.5 / (0.2126 * red + 0.7152 * green + 0.0722 * blue))
+    red, green, blue = shade * red, shade * green, shade * blue
     return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
+
+
+def class_marker(k: int) -> str:
+    """The marker of the k-th class: another one for every eight classes."""
+    return _MARKERS[(k // len(CLASS_COLORS)) % len(_MARKERS)]
 
 
 def class_line(k: int) -> dict[str, str]:
     """Marker and dashes of the k-th class: others for every eight classes, for readers who mix up colours."""
     group = (k // len(CLASS_COLORS)) % len(_MARKERS)
-    return {"marker": _MARKERS[group], "linestyle": _DASHES[group]}
+    return {"marker": class_marker(k), "linestyle": _DASHES[group]}
 
 
 def drawable_points(points: ArrayLike, signatures: Signatures | None = None) -> Array:
@@ -91,6 +140,18 @@ def drawable_points(points: ArrayLike, signatures: Signatures | None = None) -> 
             f"signatures are of {signatures.dimension.shape[0]} points, but points has {checked.shape[0]}"
         )
     return checked
+
+
+def as_image(axes: Any, kind: str, dpi: int = 110) -> bytes:
+    """A figure as "png" or "svg", the same bytes each time, with the mark of this library; it is closed."""
+    figure = np.atleast_1d(np.asarray(axes, dtype=object)).flat[0].figure
+    buffer = io.BytesIO()
+    metadata = {"Software": "heatfield"} if kind == "png" else {"Creator": "heatfield", "Date": None}
+    # Without a salt the names inside an SVG are drawn at random.
+    with pyplot().rc_context({"svg.hashsalt": "heatfield"}):
+        figure.savefig(buffer, dpi=dpi, format=kind, metadata=metadata)
+    pyplot().close(figure)
+    return buffer.getvalue()
 
 
 def draw_cloud(

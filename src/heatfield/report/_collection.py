@@ -29,6 +29,10 @@ class Collection:
     sketches : list of (k, 2) arrays
         A few points of each cloud in the plane, for thumbnails.
     broken : list of (file, place, problem)
+    lengths : (N, T) array, optional
+        Lengths sqrt(t) of the scales of each cloud.
+    unit : str
+        Of the coordinates, "" where it is not known.
     """
 
     name: str
@@ -40,6 +44,8 @@ class Collection:
     labels: list[str] | None
     sketches: list[Array]
     broken: list[tuple[str, str, str]] = field(default_factory=list)
+    lengths: Array | None = None
+    unit: str = ""
 
     @property
     def classes(self) -> list[str]:
@@ -53,9 +59,31 @@ class Collection:
         return self.descriptor.n_scales if lengths is None else len(lengths)
 
     def scale_name(self, a: int) -> str:
-        """``scale 3``, with its length where all clouds have the same."""
-        lengths = self.descriptor.lengths
-        return f"scale {a}" if lengths is None else f"scale {a}, √t = {lengths[a]:g}"
+        """``s3, √t = 0.2 m``: index and length, the median where clouds have their own."""
+        table = self.length_table()
+        if table is None:
+            return f"s{a}"
+        shown = float(np.nanmedian(table[:, a]))
+        return f"s{a}, √t = {shown:.3g}" + (f" {self.unit}" if self.unit else "")
+
+    def length_table(self) -> Array | None:
+        """Lengths (N, T), or (1, T) where all clouds have the same; None where they are not known."""
+        if self.descriptor.lengths is not None:
+            return np.atleast_2d(np.asarray(self.descriptor.lengths, dtype=float))
+        if self.lengths is None or not np.isfinite(self.lengths).all(axis=1).any():
+            return None
+        return self.lengths
+
+    def length_words(self) -> str:
+        """The lengths of all scales in a line; "" where they are not known."""
+        table = self.length_table()
+        if table is None:
+            return ""
+        own = np.nanmax(np.ptp(table, axis=0)) > 0.0
+        ends = [float(np.nanmedian(table[:, a])) for a in (0, -1)]
+        unit = f" {self.unit}" if self.unit else ""
+        words = f"√t from {ends[0]:.3g} to {ends[1]:.3g}{unit}"
+        return words + (" (medians; each cloud has its own)" if own else ", the same for all clouds")
 
     def composition(self) -> Array:
         """Shares of each dimension (N, T, K), read from the block "hds"."""

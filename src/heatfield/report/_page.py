@@ -13,9 +13,11 @@ from .. import __version__
 from .._base.check import check_choice
 from .._base.html import assemble, safe_json
 from .._search.sketch import in_bytes
+from ..plot._style import as_image, class_color
 from ._collection import Collection
 from ._map import Map, make_map
-from ._pictures import MEDIA, confusion, spectra
+from ._pictures import MEDIA, as_data
+from ._pictures import figures as pictures
 from ._separation import Separation, separate
 
 
@@ -28,6 +30,7 @@ def report_page(
     seed: int = 0,
     figures: str = "png",
     tick: Callable[[int, int], object] | None = None,
+    save_figure: Callable[[str, bytes], object] | None = None,
 ) -> str:
     """A page of HTML about a collection, with nothing to load from elsewhere.
 
@@ -44,10 +47,15 @@ def report_page(
         Form of the two figures.
     tick : callable
         Called after every fold, with the number of folds that are done and of all folds.
+    save_figure : callable
+        Called with the name of each figure ("map", "spectra", "confusion", "blocks", "scales") and its SVG.
     """
     check_choice(figures, "figures", tuple(MEDIA))
     found = make_map(collection.features, collection.descriptor, embedding, seed)
     separation = separate(collection, folds, head, seed, tick)
+    drawn = pictures(collection, found, separation)
+    for name, draw in drawn.items() if save_figure is not None else ():
+        save_figure(name, as_image(draw(), "svg"))  # type: ignore[misc]  # not None here
     header = {
         "name": collection.name,
         "stamp": stamp(),
@@ -66,8 +74,9 @@ def report_page(
         "separation": _separation(separation, head),
         "broken": collection.broken,
         "sketches": [packed(one) for one in collection.sketches],
-        "spectra": spectra(collection, figures),
-        "confusion": confusion(separation, figures),
+        "spectra": as_data(drawn["spectra"](), figures),
+        "confusion": as_data(drawn["confusion"](), figures) if "confusion" in drawn else "",
+        "colours": [class_color(k) for k in range(max(1, len(collection.classes)))],
     }
     scripts = ("common.js", "report.js")
     return assemble(__package__, "report.html", scripts, "report.css", {"HEADER": safe_json(header)})
@@ -105,6 +114,8 @@ def _facts(collection: Collection) -> list[tuple[str, str]]:
     facts.append(
         ("descriptor", f"{d.variant}, {collection.features.shape[1]} numbers at {collection.steps} scales")
     )
+    if collection.length_words():
+        facts.append(("lengths", collection.length_words()))
     copies = len(collection.features) - len(np.unique(collection.features.round(9), axis=0))
     if copies:
         facts.append(("copies", f"{copies} clouds have the same descriptor as another"))

@@ -36,6 +36,7 @@ def view_page(
     c_max: float = 0.25,
     lengths: ArrayLike | None = None,
     most_points: int = MOST_POINTS,
+    unit: str = "",
     upright: bool = False,
     theme: str = "auto",
     n_jobs: int | None = 1,
@@ -54,6 +55,8 @@ def view_page(
         See `heatfield.signatures`.
     most_points : int
         Of larger clouds a random choice of so many is drawn. Their signatures are those in the whole cloud.
+    unit : str
+        Of the coordinates, shown with every length; "" where it is not known.
     upright : bool
         Whether the third axis points up, as in laser scans. Otherwise the cloud is first shown from where
         it is widest.
@@ -107,6 +110,7 @@ def view_page(
         "scales": s.scales.tolist(),
         "start": round(0.4 * (len(s.scales) - 1)),
         "hds": s.hds.composition.tolist(),
+        "unit": unit,
         "most": n,
         "nearest": nearest,
         "diameter": diameter,

@@ -18,7 +18,16 @@ function draw(parent, name, attributes, words) {
   return made;
 }
 const classOf = (i) => (header.labels ? header.classes.indexOf(header.labels[i]) : 0);
-const colour = (i) => COLOURS[classOf(i) % COLOURS.length];
+const classColour = (c) => COLOURS[c] ?? header.colours?.[c] ?? COLOURS[Math.max(0, c) % COLOURS.length];
+const colour = (i) => classColour(classOf(i));
+// Corners of the mark of a class around 0, none for a circle: every eight classes have another shape.
+const SHAPES = [[], [[-1, -1], [1, -1], [1, 1], [-1, 1]], [[0, -1.25], [1.15, 0.9], [-1.15, 0.9]], [[0, -1.35], [1.35, 0], [0, 1.35], [-1.35, 0]], [[0, 1.25], [1.15, -0.9], [-1.15, -0.9]]];
+function mark(parent, x, y, r, c, attributes = {}) {
+  const corners = SHAPES[Math.floor(Math.max(0, c) / 8) % SHAPES.length], fill = classColour(c);
+  if (!corners.length) return draw(parent, "circle", { cx: x, cy: y, r, fill, ...attributes });
+  const points = corners.map(([a, b]) => `${x + 0.9 * r * a},${y + 0.9 * r * b}`).join(" ");
+  return draw(parent, "polygon", { points, fill, ...attributes });
+}
 const short = (file) => file.split(/[\\/]/).pop();
 
 function thumbnail(canvas, i) {

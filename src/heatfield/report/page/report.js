@@ -7,7 +7,7 @@ function drawMap() {
   const svg = draw(node("map"), "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${header.map.method} of all clouds` });
   const dots = places.map((p, i) => {
     const [x, y] = at(p);
-    const dot = draw(svg, "circle", { cx: x, cy: y, r: places.length > 600 ? 3.5 : 5, fill: colour(i), class: "dot" });
+    const dot = mark(svg, x, y, places.length > 600 ? 3.5 : 5, classOf(i), { class: "dot", "data-x": x });
     draw(dot, "title", {}, header.files[i]);
     dot.addEventListener("pointerenter", () => card(i, dot));
     return dot;
@@ -15,7 +15,7 @@ function drawMap() {
   svg.addEventListener("pointerleave", () => { node("card").hidden = true; });
   header.classes.forEach((name, c) => {
     const button = make(node("legend"), "button", undefined, { "aria-pressed": "true" });
-    make(button, "i").style.background = COLOURS[c % COLOURS.length];
+    mark(draw(button, "svg", { viewBox: "-7 -7 14 14" }), 0, 0, 5, c);
     button.append(name);
     button.addEventListener("click", () => {
       const on = button.getAttribute("aria-pressed") !== "true";
@@ -31,13 +31,13 @@ function card(i, dot) {
   dot.classList.add("now");
   const place = node("card");
   place.hidden = false;
-  place.style.left = dot.getAttribute("cx") > 600 ? "8px" : "auto";
+  place.style.left = Number(dot.dataset.x) > 600 ? "8px" : "auto";
   thumbnail(place.querySelector("canvas"), i);
   place.querySelector("p").textContent = `${header.files[i]}\n${header.labels ? header.labels[i] + "\n" : ""}${header.points[i].toLocaleString("en")} points`;
 }
 
 function bars(parent, title, rows) {
-  const width = 440, step = 24, left = 120, most = Math.max(0.01, ...rows.map((row) => row[1] + row[2]));
+  const width = 440, step = 24, left = 150, most = Math.max(0.01, ...rows.map((row) => row[1] + row[2]));
   make(parent, "h3", title);
   const svg = draw(parent, "svg", { viewBox: `0 0 ${width} ${step * rows.length + 6}`, role: "img", "aria-label": title });
   rows.forEach(([name, loss, spread], k) => {
@@ -82,6 +82,6 @@ if (header.separation.reason) {
   node("accuracy").textContent = header.separation.words;
   node("confusion").src = header.confusion;
   bars(node("blocks"), "block of the descriptor", header.separation.blocks);
-  bars(node("scales"), "scale, fine to coarse", header.separation.scales);
+  bars(node("scales"), "scale and its length √t", header.separation.scales);
 }
 window.report = { ready: true };

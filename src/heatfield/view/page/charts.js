@@ -34,11 +34,11 @@ function drawSpectrum(parent, state, choose) {
   }
   names.forEach((name) => name());  // over all areas
   for (const s of [0, 0.5, 1]) draw(svg, "text", { x: left - 4, y: y(s) + 3, "text-anchor": "end" }, `${100 * s}`);
-  draw(svg, "text", { x: left, y: height - 4 }, "fine");
-  draw(svg, "text", { x: width - 4, y: height - 4, "text-anchor": "end" }, "coarse");
+  draw(svg, "text", { x: left, y: height - 4 }, lengthWords(0));
+  draw(svg, "text", { x: width - 4, y: height - 4, "text-anchor": "end" }, lengthWords(T - 1));
   draw(svg, "text", { x: 0, y: height - 4 }, "%");
   draw(svg, "line", { x1: x(state.scale), x2: x(state.scale), y1: top - 4, y2: height - bottom + 4, class: "mark", id: "now" });
-  draw(svg, "text", { x: Math.min(Math.max(x(state.scale), left + 55), width - 60), y: height - 4, "text-anchor": "middle", class: "strong" }, `scale ${state.scale}`);
+  draw(svg, "text", { x: Math.min(Math.max(x(state.scale), left + 55), width - 60), y: height - 4, "text-anchor": "middle", class: "strong" }, `s${state.scale}: √t ${lengthWords(state.scale)}`);
   svg.addEventListener("click", (event) => {
     const box = svg.getBoundingClientRect();
     choose(Math.min(Math.max(Math.round(((event.clientX - box.left) * width / box.width - left) / (width - left - 4) * (T - 1)), 0), T - 1));
@@ -86,7 +86,7 @@ function drawProfile(parent, state) {
   for (let a = 0; a < T; a++) {
     const code = data.value(types, a, i);
     const box = draw(svg, "rect", { x: 26 + a * step, y: height - 14, width: step - 3, height: 10, rx: 3, fill: ramps().type[code], stroke: a === state.scale ? "currentColor" : "none" });
-    draw(box, "title", {}, `scale ${a}: ${TYPE_NAMES[code]}`);
+    draw(box, "title", {}, `${scaleWords(a)}: ${TYPE_NAMES[code]}`);
   }
   draw(svg, "text", { x: 0, y: height - 5 }, "type");
 }

@@ -62,6 +62,9 @@ function colourRange(quantity, scale) {
 }
 
 const short = (x) => !Number.isFinite(x) ? "–" : x === 0 ? "0" : Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3 ? x.toExponential(1) : String(Number(x.toPrecision(3)));
+// The length of a scale with its unit, and a scale by index and length.
+const lengthWords = (a) => `${short(Math.sqrt(header.scales[a]))}${header.unit ? ` ${header.unit}` : ""}`;
+const scaleWords = (a) => `scale s${a}, √t = ${lengthWords(a)}`;
 const count = (x) => x.toLocaleString("en");
 function dimensionWords(d) {
   if (!Number.isFinite(d)) return "cannot be told";

@@ -50,8 +50,8 @@ class View {
     this.state.scale = Math.min(Math.max(scale, 0), T - 1);
     const t = header.scales[this.state.scale], length = Math.sqrt(t);
     this.node("scale").value = this.state.scale;
-    this.node("scale-label").textContent = `scale ${this.state.scale} of 0 … ${T - 1}`;
-    this.node("scale-words").textContent = `√t = ${short(length)}: looks about ${short(2 * length / header.nearest)} point spacings, or ${short(100 * 2 * length / header.diameter)} % of the cloud's extent, to each side.`;
+    this.node("scale-label").textContent = `scale s${this.state.scale} of s0 … s${T - 1}`;
+    this.node("scale-words").textContent = `√t = ${lengthWords(this.state.scale)}: looks about ${short(2 * length / header.nearest)} point spacings, or ${short(100 * 2 * length / header.diameter)} % of the cloud's extent, to each side.`;
     this.repaint();
     if (this.node("body").checked) this.showBody();
   }
@@ -85,7 +85,7 @@ class View {
     if (low <= 0 && high >= header.most) { this.node("range-words").textContent = "All points are shown. Narrow the range to isolate, say, filaments: 0.5 to 1.5."; return; }
     let inside = 0;
     for (let i = 0; i < data.m; i++) { const d = first + (last - first) * codes[i] / top; if (d >= low - 1e-5 && (high >= header.most || d <= high + 1e-5)) inside++; }
-    this.node("range-words").textContent = `${count(inside)} of ${count(data.m)} points (${short(100 * inside / data.m)} %) at scale ${scale}; the others are grey.`;
+    this.node("range-words").textContent = `${count(inside)} of ${count(data.m)} points (${short(100 * inside / data.m)} %) at ${scaleWords(scale)}; the others are grey.`;
   }
 
   // Colours, legend and charts after a change of scale, quantity or theme.
@@ -120,7 +120,7 @@ class View {
     this.node("profile-title").textContent = `Point in row ${count(data.rows[i])}`;
     drawProfile(this.node("profile"), this.state);
     const place = header.projected ? "" : `at (${data.place(i).slice(0, N).map((v) => Number(v.toPrecision(7))).join(", ")}). `;
-    this.node("profile-words").textContent = `${place}Dimension ${short(d)} at scale ${this.state.scale}, ${dimensionWords(d)}. Type: ${type}.`;
+    this.node("profile-words").textContent = `${place}Dimension ${short(d)} at ${scaleWords(this.state.scale)}, ${dimensionWords(d)}. Type: ${type}.`;
   }
 
   hover(at) {
@@ -147,7 +147,7 @@ class View {
     const alpha = Number(this.node("alpha").value);
     this.body = heatBody(header.scales[this.state.scale], alpha);
     this.scene.setSurface(this.body.problem ? null : this.body);
-    words.textContent = this.body.problem ?? `${N === 3 ? "Volume" : "Area"} ${short(this.body.measure)} at scale ${this.state.scale}, on a grid of ${this.body.cells.join(" × ")} nodes${header.shown < header.points ? ", from the points shown" : ""}.`;
+    words.textContent = this.body.problem ?? `${N === 3 ? "Volume" : "Area"} ${short(this.body.measure)}${header.unit ? ` ${header.unit}${N === 3 ? "³" : "²"}` : ""} at ${scaleWords(this.state.scale)}, on a grid of ${this.body.cells.join(" × ")} nodes${header.shown < header.points ? ", from the points shown" : ""}.`;
     this.redraw();
   }
 
