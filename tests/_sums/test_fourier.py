@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks import grid_error
 from heatfield._cloud.cloud import ArrangedCloud
+from heatfield._sums.buffers import Buffers
 from heatfield._sums.fourier import fourier_sums, reads_grid
 from heatfield._sums.fourier.interpolate import interpolate
 from heatfield._sums.fourier.kernel import (
@@ -53,7 +54,14 @@ def test_spreading_and_interpolation_are_adjoint(n):
     found = np.empty((300, 10))
     interpolate(continued.reshape((1,) * (3 - n) + continued.shape), width, places, center, steps, found)
     for threads in (1, 3):
-        laid = spread(places, weights, center, steps, sizes, width, threads)
+        # A last axis that is continued beyond its period must stay as it was there.
+        whole = np.zeros((1,) * (3 - n) + (*sizes[:-1], sizes[-1] + 5))
+        spread(
+            places, weights, center, steps, whole,
+            columns=sizes[-1], width=width, n_threads=threads, buffers=Buffers(),
+        )  # fmt: skip
+        assert not whole[..., sizes[-1] :].any()
+        laid = whole[..., : sizes[-1]].reshape(sizes)
         np.testing.assert_allclose((laid * grid).sum(), weights @ found[:, 0], rtol=1e-12)
 
 
@@ -64,9 +72,15 @@ def test_spreading_gives_the_same_bits_for_any_number_of_threads(n):
     places = ArrangedCloud.of(rng.normal(size=(80_000, n))).points
     weights = rng.random(80_000)
     steps, center = np.full(n, 3.0), np.zeros(n)
-    one = spread(places, weights, center, steps, [24] * n, 9, 1)
+
+    def laid(threads):
+        whole = np.zeros((1,) * (3 - n) + (24,) * n)
+        options = {"columns": 24, "width": 9, "n_threads": threads, "buffers": Buffers()}
+        return spread(places, weights, center, steps, whole, **options)
+
+    one = laid(1)
     for threads in (2, 3, 5):
-        again = spread(places, weights, center, steps, [24] * n, 9, threads)
+        again = laid(threads)
         np.testing.assert_array_equal(again, one)
 
 

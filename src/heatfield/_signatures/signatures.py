@@ -14,6 +14,7 @@ from .._cloud.cloud import ArrangedCloud
 from .._sums.plan import Plan, dense_plan
 from .._sums.targets import Targets
 from . import equations
+from .by_pieces import heat_dimension_spectrum, transition_by_difference
 from .channels import point_names, point_table, values_of
 from .evaluate import evaluate
 from .local_type import LOCAL_TYPES, local_type_codes
@@ -290,12 +291,11 @@ def signatures(
     energy = where is None and not own  # E2 belongs to all points and one time for them
     request = settings.request(directions=with_spectrum, energy=energy, n_threads=n_threads)
     chosen, times = _chosen_targets(cloud, where, times, method)
-    out = evaluate(cloud, chosen, times, request, vectors=with_directions)
-    out = out.in_order((cloud if chosen is None else chosen.places).order, n_threads)
+    out = evaluate(cloud, chosen, times, request, vectors=with_directions, in_order=True)
     u, d = out.density, out.dimension
-    tau = out.transition if out.transition is not None else equations.transition_by_difference(d, times)
+    tau = out.transition if out.transition is not None else transition_by_difference(d, times, n_threads)
     dirichlet = equations.roughness(out.energy, out.response, times)
-    hds = HeatDimensionSpectrum(*equations.heat_dimension_spectrum(u, d, centers, sigma), centers, sigma)
+    hds = HeatDimensionSpectrum(*heat_dimension_spectrum(u, d, centers, sigma, n_threads), centers, sigma)
     return Signatures(
         scales=times if own else times[0],
         density=u,

@@ -33,6 +33,7 @@ def transform_box(
     everything = around.shape[1] == job.sources.points.shape[1]
     same = job.same and everything and rows.size == job.targets.points.shape[1]
     if around.shape[1] == 0:
+        job.sums[rows, ROOT_WEIGHT : ROOT_SQUARE + 1] = 0.0
         return rows
     box = around.min(axis=1), around.max(axis=1)
     left_out = 0.0 if everything else job.total_weight * math.exp(-job.energy_cutoff)
@@ -63,12 +64,17 @@ def transform_box(
             same=same and todo is rows,
             dtype=job.request.dtype,
             n_threads=n_threads,
+            out=_rows(job, rows) if todo is rows else None,
+            buffers=job.buffers,
         )
         table, largest = fourier_sums(task)
         error = SAFETY * eps * largest + left_out
         good = 0.8 * job.request.tol * table[:, WEIGHT] >= error
         totals = (table if energy else job.sums[rows[:1]])[0, ROOT_WEIGHT : ROOT_SQUARE + 1].copy()
-        _store(job, todo, good, table)
+        if todo is not rows or task.out is None:
+            # Rows that are not good are summed again, but for the sums of g.
+            job.sums[todo[~good], ROOT_WEIGHT : ROOT_SQUARE + 1] = 0.0
+            job.sums[todo[good]] = table[good]
         job.sums[rows[0], ROOT_WEIGHT : ROOT_SQUARE + 1] = totals  # of the whole box, with its first row
         failed = todo[~good]
         # Once more with more digits, if that is cheaper than summing the rest directly.
@@ -121,17 +127,16 @@ def _places(job: ScaleJob, rows: np.ndarray) -> Array:
     return np.ascontiguousarray(job.targets.points[:, rows])
 
 
-def _store(job: ScaleJob, rows: np.ndarray, good: np.ndarray, table: Array) -> None:
-    if not good.all():
-        job.sums[rows[good]] = table[good]
-    elif rows[-1] - rows[0] == rows.size - 1:
-        job.sums[rows[0] : rows[-1] + 1] = table
-    else:
-        job.sums[rows] = table
+def _rows(job: ScaleJob, rows: np.ndarray) -> Array | None:
+    """The rows of the result, where they are a run and can be filled in place."""
+    return job.sums[rows[0] : rows[-1] + 1] if rows[-1] - rows[0] == rows.size - 1 else None
 
 
 def _around(job: ScaleJob, low: Array, high: Array, halo: float) -> tuple[Array, Array | None]:
     """The sources within the halo of a box, and their weights."""
+    whole = job.sources.tree[0][0]
+    if (whole[0] >= low - halo).all() and (whole[1] <= high + halo).all():
+        return job.sources.points, job.weights
     found = np.empty(job.sources.boxes.shape[2], np.int64)
     count = blocks_within(*job.sources.tree, low, high, halo * halo, found)
     m = job.sources.points.shape[1]

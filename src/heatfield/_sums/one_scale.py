@@ -11,6 +11,7 @@ from .._base.check import Array
 from .._base.threads import pieces, run_alone, run_pieces
 from .._cloud.cloud import ArrangedCloud
 from .box_transform import transform_box
+from .buffers import Buffers
 from .columns import Request, column_count
 from .near import cutoffs
 from .plan import ScalePlan
@@ -19,6 +20,8 @@ from .scale_job import Part, ScaleJob
 # Points from which one transform is given all threads; smaller ones run side by side.
 _ALONE = 200_000
 _NONE = np.empty(0)
+# What is done with which targets, and the seconds that takes on one core.
+ScaleParts = tuple[list[Part], float]
 
 
 def scale_sums(
@@ -30,12 +33,16 @@ def scale_sums(
     offsets: Array = _NONE,
     weights: Array | None = None,
     advance: Callable[[int], object] = lambda _: None,
+    buffers: Buffers | None = None,
+    out: Array | None = None,
+    plan: ScaleParts | None = None,
 ) -> tuple[Array, ScalePlan]:
     """The table of sums (q, columns) of `columns` at one scale, rows in the targets' order.
 
     ``t`` is (1,), or (q,) with one time per target. ``offsets`` are the squared
     distances of targets that are not sources to the nearest source. The sums of g are correct in
-    total only. ``advance`` is called with the number of targets done.
+    total only. ``advance`` is called with the number of targets done; ``out`` is filled where it is given,
+    ``buffers`` are used again, and ``plan`` is that of `plan_of`, where it is known.
     """
     n, q = targets.points.shape
     m = sources.points.shape[1]
@@ -43,11 +50,21 @@ def scale_sums(
     weight_cutoff, energy_cutoff = cutoffs(
         request.tol, int(min(m * uneven, 1e300)), request.energy, request.fourth_moment
     )
-    sums = np.zeros((q, column_count(n, request.directions)))
+    sums = np.empty((q, column_count(n, request.directions))) if out is None else out
     job = ScaleJob(
-        targets, sources, t, request, offsets, weights, weight_cutoff, energy_cutoff, sums, advance
+        targets,
+        sources,
+        t,
+        request,
+        offsets,
+        weights,
+        weight_cutoff,
+        energy_cutoff,
+        sums,
+        advance,
+        Buffers() if buffers is None else buffers,
     )
-    todo, seconds = job.plan()
+    todo, seconds = job.plan() if plan is None else plan
     report = ScalePlan(float(t[0]), "near", expected_seconds=seconds)
     boxes = [part for part in todo if part.low is not None]
     large = [part for part in boxes if part.last - part.first > _ALONE or len(boxes) < request.n_threads]
@@ -95,7 +112,12 @@ def _explain(report: ScalePlan, boxes: int, weight_cutoff: float) -> None:
     )
 
 
+def plan_of(targets: ArrangedCloud, sources: ArrangedCloud, t: Array, request: Request) -> ScaleParts:
+    """Which targets are summed how at one scale, and the seconds that takes on one core."""
+    limits = cutoffs(request.tol, sources.points.shape[1], request.energy, request.fourth_moment)
+    return ScaleJob(targets, sources, t, request, _NONE, None, *limits, _NONE, lambda _: None).plan()
+
+
 def price_of_scale(cloud: ArrangedCloud, t: Array, request: Request) -> float:
     """What the fast path would take at one scale, on one core."""
-    limits = cutoffs(request.tol, cloud.points.shape[1], request.energy, request.fourth_moment)
-    return ScaleJob(cloud, cloud, t, request, _NONE, None, *limits, _NONE, lambda _: None).plan()[1]
+    return plan_of(cloud, cloud, t, request)[1]

@@ -20,6 +20,7 @@ import numpy as np
 from .._base.check import Array
 from .._cloud.box_tree import estimate_within
 from .._cloud.cloud import ArrangedCloud
+from .buffers import Buffers
 from .columns import FOURTH, SQUARE, WEIGHT, Request, column_count
 from .near import cutoffs
 from .one_scale import scale_sums
@@ -40,10 +41,13 @@ def adaptive_sums(
     request: Request,
     *,
     advance: Callable[[int], object] = lambda _: None,
+    buffers: Buffers | None = None,
+    out: Array | None = None,
 ) -> tuple[Array, ScalePlan]:
     """`scale_sums` with times (q,), in the targets' order; the targets are points of the cloud."""
     n, q = targets.points.shape
-    sums = np.empty((q, column_count(n, request.directions)))
+    sums = np.empty((q, column_count(n, request.directions))) if out is None else out
+    kept = Buffers() if buffers is None else buffers
     direct = np.ones(q, np.bool_)
     band = np.floor(np.log2(t / t.min())).astype(np.int64)
     nodes = 0
@@ -51,13 +55,17 @@ def adaptive_sums(
         rows = np.flatnonzero(band == b)
         if n > 3 or _neighbours(targets, sources, t, rows, request) < MANY_NEIGHBOURS:
             continue
-        table, good, nodes = _interpolated(targets.take(rows), sources, t[rows], request)
+        table, good, nodes = _interpolated(targets.take(rows), sources, t[rows], request, kept)
         sums[rows[good]] = table[good]
         direct[rows[good]] = False
         advance(int(good.sum()))
     rows = np.flatnonzero(direct)
-    if rows.size:
-        sums[rows], _ = scale_sums(targets.take(rows), sources, t[rows], request, advance=advance)
+    if rows.size == q:
+        scale_sums(targets, sources, t, request, advance=advance, buffers=kept, out=sums)
+    elif rows.size:
+        sums[rows], _ = scale_sums(
+            targets.take(rows), sources, t[rows], request, advance=advance, buffers=kept
+        )
     report = ScalePlan(float(np.median(t)), "near", points_near=rows.size, points_transformed=q - rows.size)
     report.reason = f"{rows.size:,} points by neighbours, each within its own reach"
     if nodes:
@@ -80,7 +88,7 @@ def _neighbours(
 
 
 def _interpolated(
-    targets: ArrangedCloud, sources: ArrangedCloud, t: Array, request: Request
+    targets: ArrangedCloud, sources: ArrangedCloud, t: Array, request: Request, buffers: Buffers
 ) -> tuple[Array, np.ndarray, int]:
     """Sums of targets whose times lie within a factor of two; where they are good; how many nodes."""
     count = math.ceil((math.log(1.0 / request.tol) + 4.0) / _DECAY) + 2
@@ -97,9 +105,10 @@ def _interpolated(
     tails = {(c, j): np.zeros(t.size) for c in checked for j in (1, 2)}
     noise = np.zeros(t.size)
     sharper = replace(request, tol=max(_NODE * request.tol, 1e-13), energy=False)
+    found = np.empty_like(sums)
     for theta in angle:
         node = np.array([math.exp(middle + half * math.cos(theta))])
-        table, _ = scale_sums(targets, sources, node, sharper)
+        table, _ = scale_sums(targets, sources, node, sharper, buffers=buffers, out=found)
         share = basis @ np.cos(theta * np.arange(count))
         sums += share[:, None] * table
         noise += np.abs(share) * table[:, WEIGHT]

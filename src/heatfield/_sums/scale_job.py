@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from .._base.check import Array
 from .._base.threads import pieces, run_pieces
 from .._cloud.arrange import BLOCK
 from .._cloud.cloud import ArrangedCloud
+from .buffers import Buffers
 from .columns import ROOT_SQUARE, ROOT_WEIGHT, Request
 from .near import TINY_TIME, double_precision_cutoff, near_sums
 from .near_or_transform import chosen_nodes, price_scale
@@ -28,6 +29,7 @@ class Part:
 
     first: int
     last: int
+    node: int  # of the tree of targets
     low: Array | None = None
     high: Array | None = None
     eps: float = 0.0
@@ -47,6 +49,7 @@ class ScaleJob:
     energy_cutoff: float
     sums: Array
     advance: Callable[[int], object]
+    buffers: Buffers = field(default_factory=Buffers)
 
     def __post_init__(self) -> None:
         self.roots = _NONE if self.weights is None else np.sqrt(self.weights)
@@ -71,13 +74,16 @@ class ScaleJob:
         for i, is_transform in zip(*chosen_nodes(choice, size), strict=True):
             first, last = begin[i] * BLOCK, min(self.targets.points.shape[1], (begin[i] + size[i]) * BLOCK)
             low, high = boxes[i]
-            parts.append(Part(first, last, low, high, eps[i]) if is_transform else Part(first, last))
+            parts.append(Part(first, last, i, low, high, eps[i]) if is_transform else Part(first, last, i))
         return parts, float(price[0])
 
     def rows_in(self, part: Part) -> np.ndarray:
         """The targets of a part that lie in its box."""
         if part.low is None or part.high is None:
             return np.empty(0, np.int64)
+        corners = self.targets.tree[0][part.node]
+        if (corners[0] >= part.low).all() and (corners[1] <= part.high).all():
+            return np.arange(part.first, part.last)
         places = self.targets.points[:, part.first : part.last]
         inside = ((places >= part.low[:, None]) & (places <= part.high[:, None])).all(axis=0)
         return part.first + np.flatnonzero(inside)

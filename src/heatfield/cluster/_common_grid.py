@@ -15,13 +15,7 @@ from .._base.check import Array
 from .._sums.box_transform import SAFETY
 from .._sums.columns import WEIGHT, column_count
 from .._sums.fourier.by_grid import read_fourth_moment, read_sums
-from .._sums.fourier.upsampled_grid import (
-    UpsampledGrid,
-    apply_heat,
-    energy_totals,
-    fourth_field,
-    largest_sum_on,
-)
+from .._sums.fourier.upsampled_grid import UpsampledGrid
 from ._plan import Plan
 from ._settings import Job
 from ._store import load_arrays, save_array, save_arrays, tile_points
@@ -98,13 +92,14 @@ def make_field(task: tuple[Job, Plan, int, float, int], n_threads: int) -> None:
     t = plan.frame.unit(float(plan.whole.scales[a]))
     modes = upsampled.transform(total)
     del total
-    totals = energy_totals(upsampled, modes, modes, t)
-    apply_heat(upsampled, modes, t)
-    if job.settings.exact:
-        save_array(job.file(f"fourth-{code(a, eps)}", 0, "npy"), fourth_field(upsampled, modes, t))
+    fourth = np.empty_like(modes) if job.settings.exact else None
+    totals = upsampled.apply_heat(modes, t, fourth=fourth)
+    if fourth is not None:
+        save_array(job.file(f"fourth-{code(a, eps)}", 0, "npy"), upsampled.field(fourth))
+        del fourth
     values = upsampled.field(modes)
     save_array(job.file(f"values-{code(a, eps)}", 0, "npy"), values)
-    largest = max(largest_sum_on(upsampled, values), 1.0)
+    largest = max(upsampled.largest_sum(values), 1.0)
     save_arrays(
         job.file(f"field-{code(a, eps)}", 0), eps=eps, largest=largest, totals=np.array(totals, dtype=float)
     )
@@ -135,9 +130,10 @@ def coarse_sums(job: Job, plan: Plan, a: int, eps: float, places: Array, n_threa
     t = plan.frame.unit(float(plan.whole.scales[a]))
     directions = job.settings.with_spectrum
     sums = np.zeros((places.shape[1], column_count(len(places), directions)))
-    read_sums(np.asarray(field_values(job, a, eps)), upsampled, places, t, directions, sums)
     if job.settings.exact:
         read_fourth_moment(np.asarray(field_values(job, a, eps, "fourth")), upsampled, places, t, sums)
+    values = np.asarray(field_values(job, a, eps))
+    read_sums(values, upsampled, places, t, directions, job.settings.exact, sums)
     return sums
 
 
@@ -165,7 +161,7 @@ def find_isolated(
         for first in range(0, len(points), _PIECE):
             places = plan.frame.places(np.asarray(points[first : first + _PIECE]))
             sums = np.zeros((places.shape[1], column_count(len(places), False)))
-            read_sums(values, upsampled, places, t, False, sums)
+            read_sums(values, upsampled, places, t, False, False, sums)
             found.append(first + np.flatnonzero(~(sums[:, WEIGHT] >= least)))
         rows = np.concatenate(found)
         counts[a] = rows.size

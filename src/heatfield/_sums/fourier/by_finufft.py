@@ -15,7 +15,7 @@ import numpy as np
 from scipy.fft import fftn
 
 from ..._base.check import Array
-from ..columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT, column_count
+from ..columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 from .modes import FourierTask, ModeGrid
 
 # Modes above which outputs are transformed one at a time, to bound the memory.
@@ -69,7 +69,8 @@ def finufft_sums(task: FourierTask) -> tuple[Array, float]:
     strengths = np.ones(sources.shape[1], kind) if task.weights is None else task.weights.astype(kind)
     transform = _type1(grid, where, strengths, options)
     k = grid.frequencies()
-    sums = np.zeros((q, column_count(n, task.directions)))
+    sums = task.table()
+    sums[:] = 0.0
 
     if task.energy:
         other = transform if task.same else _type1(grid, at, np.ones(q, kind), options)

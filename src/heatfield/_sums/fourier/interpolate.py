@@ -12,7 +12,7 @@ import numpy as np
 from ..._base.check import Array
 from ..._base.compile import compiled
 from .kernel import kernel_polynomials, kernel_start
-from .simd import LIKE, contract, kernel_values
+from .simd import DERIVATIVES, LIKE, contract, kernel_values
 
 
 @compiled()
@@ -33,7 +33,7 @@ def _interpolate(
             axis = 3 - n + k
             start, z = kernel_start((places[k, i] - center[k]) * steps[k], width)
             begin[axis] = start % size[axis]
-            kernel_values(table.shape[1], table, 2.0 * z - 1.0, kernels[axis], like)
+            kernel_values(table.shape[1], table, 2.0 * z - 1.0, kernels[axis], like, DERIVATIVES)
         for j in range(planes.shape[0]):
             planes[j] = (begin[0] + j) % size[0] * grid.shape[1] * grid.shape[2]
         for j in range(rows.shape[0]):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..._base.check import Array
 from ..._base.compile import compiled
+from ..buffers import Buffers
+from ..columns import column_count
 
 
 @compiled()
@@ -93,3 +95,10 @@ class FourierTask:
     same: bool  # targets and sources are the same points, which saves a transform
     dtype: np.dtype
     n_threads: int
+    out: Array | None = None  # the table to fill, where there is one
+    buffers: Buffers = field(default_factory=Buffers)
+
+    def table(self) -> Array:
+        """The table of sums to fill, (q, columns), with any numbers in it."""
+        n, q = self.targets.shape
+        return np.empty((q, column_count(n, self.directions))) if self.out is None else self.out

@@ -23,6 +23,8 @@ _INTEGER = ir.IntType(64)
 _FUSED = ("contract",)
 # What is given as ``like``.
 LIKE = {8: 8 * (0,), 12: 12 * (0,)}
+# How many orders `kernel_values` takes: the kernel alone, or with its first two derivatives.
+VALUE, DERIVATIVES = (0,), (0, 0, 0)
 
 
 class _Writer:
@@ -77,8 +79,10 @@ class _Writer:
 
 
 @intrinsic
-def kernel_values(typing_context: Any, powers: Any, table: Any, x: Any, out: Any, like: Any) -> Any:
-    """The polynomials of table (3, powers, lanes) at x, into out (3, lanes)."""
+def kernel_values(
+    typing_context: Any, powers: Any, table: Any, x: Any, out: Any, like: Any, orders: Any
+) -> Any:
+    """The polynomials of table (3, powers, lanes) at x, into out (3, lanes); a row for each of ``orders``."""
     lanes = like.count
     chunks = lanes // VECTOR
 
@@ -86,12 +90,12 @@ def kernel_values(typing_context: Any, powers: Any, table: Any, x: Any, out: Any
         write = _Writer(context, builder, signature, arguments)
         count, table_data = arguments[0], write.array(1).data
         at, out_data = write.broadcast(arguments[2]), write.array(3).data
-        totals = write.totals(3 * chunks)
+        totals = write.totals(orders.count * chunks)
         write.clear(totals)
         row = builder.mul(count, ir.Constant(_INTEGER, lanes))
         with cgutils.for_range(builder, count) as loop:
             power = builder.mul(loop.index, ir.Constant(_INTEGER, lanes))
-            for order in range(3):
+            for order in range(orders.count):
                 start = builder.mul(row, ir.Constant(_INTEGER, order))
                 for c in range(chunks):
                     total = totals[order * chunks + c]
@@ -101,7 +105,7 @@ def kernel_values(typing_context: Any, powers: Any, table: Any, x: Any, out: Any
             write.put_vector(builder.load(total), write.at(out_data, j * VECTOR))
         return context.get_dummy_value()
 
-    return types.void(types.int64, table, types.float64, out, like), generate
+    return types.void(types.int64, table, types.float64, out, like, orders), generate
 
 
 @intrinsic

@@ -15,8 +15,9 @@ import numpy as np
 from ..._base.check import Array
 from ..._base.compile import compiled
 from ..._base.threads import pieces, run_pieces
+from ..buffers import Buffers
 from .kernel import kernel_polynomials, kernel_start, lanes_for
-from .simd import LIKE, kernel_values, spread_one
+from .simd import LIKE, VALUE, kernel_values, spread_one
 
 # Points spread at a time.
 _PIECE = 4_096
@@ -42,25 +43,30 @@ def _spread_run(points: Any, weights: Any, table: Any, width: int, low: Any, gri
         for k in range(n):
             start, z = kernel_start(points[k, i], width)
             begin[3 - n + k] = start - low[k]
-            kernel_values(table.shape[1], table, 2.0 * z - 1.0, kernels[3 - n + k], like)
+            kernel_values(table.shape[1], table, 2.0 * z - 1.0, kernels[3 - n + k], like, VALUE)
         first = (begin[0] * grid.shape[1] + begin[1]) * grid.shape[2] + begin[2]
         weight = weights[i] if weights.shape[0] > 0 else 1.0
         spread_one(flat, first, planes, rows, kernels, weight, like)
 
 
 @compiled()
-def _add_box(whole: Any, part: Any, low: Any, used: int) -> None:
-    """Add ``part`` from the corner ``low`` on to the periodic ``whole``; ``used`` columns of it count."""
-    n1, n2, n3 = whole.shape
+def _add_box(whole: Any, columns: int, part: Any, low: Any, used: int) -> None:
+    """Add ``part`` from the corner ``low`` on to the ``whole``, periodic, the last axis after ``columns``.
+
+    ``used`` columns of the part count.
+    """
+    n1, n2 = whole.shape[0], whole.shape[1]
     for z in range(part.shape[0]):
         for y in range(part.shape[1]):
             row = whole[(low[0] + z) % n1, (low[1] + y) % n2]
-            x = low[2] % n3
-            for j in range(used):
-                row[x] += part[z, y, j]
-                x += 1
-                if x == n3:
-                    x = 0
+            x, done = low[2] % columns, 0
+            while done < used:
+                run = min(used - done, columns - x)
+                here, more = row[x : x + run], part[z, y, done : done + run]
+                for j in range(run):
+                    here[j] += more[j]
+                done += run
+                x = 0
 
 
 def spread(
@@ -68,21 +74,21 @@ def spread(
     weights: Array | None,
     center: Array,
     steps: Array,
-    sizes: list[int],
+    whole: Array,
+    *,
+    columns: int,
     width: int,
     n_threads: int,
-    *,
-    onto: Array | None = None,
+    buffers: Buffers,
 ) -> Array:
-    """The points (n, p) spread to a periodic grid; a weight scales the kernel of its point.
+    """Points (n, p) added to a periodic grid; a weight scales the kernel of its point.
 
-    ``onto`` is a grid that other points were spread to; it is added to.
+    ``whole`` has three axes, of which the last is periodic after ``columns``.
     """
     n, p = points.shape
     table = kernel_polynomials(width)
     lanes = lanes_for(width)
     missing = 3 - n
-    whole = (np.zeros(sizes) if onto is None else onto).reshape((1,) * missing + tuple(sizes))
     guard = Lock()
     ready: dict[int, list[tuple[Array, np.ndarray, int]]] = {}  # finished runs that wait for an earlier one
     next_piece = 0
@@ -100,7 +106,8 @@ def spread(
         corner = np.zeros(3, np.int64)
         corner[missing:] = low
         used = int(shape[2])
-        part = np.zeros((shape[0], shape[1], used + lanes - width))
+        part = buffers.borrow((int(shape[0]), int(shape[1]), used + lanes - width))
+        part[:] = 0.0
         own = np.empty(0) if weights is None else weights[first:last]
         _spread_run(at, own, table, width, low, part, LIKE[lanes])
         return [(part, corner, used)]
@@ -112,8 +119,9 @@ def spread(
             ready[first // _PIECE] = parts
             while next_piece in ready:
                 for part, corner, used in ready.pop(next_piece):
-                    _add_box(whole, part, corner, used)
+                    _add_box(whole, columns, part, corner, used)
+                    buffers.give_back(part)
                 next_piece += 1
 
     run_pieces(work, pieces(p, _PIECE), n_threads)
-    return whole.reshape(sizes)
+    return whole
