@@ -42,9 +42,15 @@ for extra in ${EXTRAS:-none io show torch baselines persistence}; do
     rm -rf "${place:?}/$extra"
 done
 
+of_version() { # an interpreter that runs: in the path, or of pyenv, whose command in the path may only say that it is not chosen
+    for found in "$(command -v "python$1" || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/"python$1"; do
+        if [ -n "$found" ] && "$found" -c "" 2>/dev/null; then echo "$found"; return; fi
+    done
+}
+
 for version in 3.12 3.13; do
-    other=$(command -v "python$version" || true)
-    if [ -n "$other" ] && "$other" -c "" 2>/dev/null; then
+    other=$(of_version "$version")
+    if [ -n "$other" ]; then
         echo "== Python $version"
         try "py$version" "[io,show]" "$other" "$root/tools/smoke_test.py"
     else

@@ -1,6 +1,7 @@
 """Write docs/results/experiments.md, docs/results/learned.md and docs/results/speed.md from the result files.
 
-No figure in these pages is typed by hand: run a benchmark, then this.
+No figure in these pages is typed by hand: run a benchmark, then this. It also writes the blocks of figures
+in the other pages again (`tools.site.figures`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 
 from benchmarks.lib.results import DOCS, RESULTS
 from tools.experiments_page import experiments_page, learned_page
+from tools.site import figures
 
 COLUMNS = (
     "reference desc",
@@ -143,6 +145,7 @@ def main() -> None:
     for name, text in pages.items():
         (DOCS / "results" / f"{name}.md").write_text(text)
         print(f"wrote docs/results/{name}.md")
+    figures.write(DOCS)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ import pytest
 
 import heatfield as hf
 from heatfield.cli import VERBS, main
-from tools.site import api, columns, columns_page, commands, paper, public
+from heatfield.experiments._published import PUBLISHED
+from tools.site import api, columns, columns_page, commands, paper, paper_tables, public
 
 
 @pytest.fixture(scope="module")
@@ -116,9 +117,45 @@ def test_paper_page_names_things_that_exist():
         assert verb in VERBS
 
 
+def test_paper_page_has_every_table_row_and_figure():
+    page = paper.page()
+    for name in ("Figure 1", "Figure 2", "Theorem 1", "Table 6", "Table 7"):
+        assert f"| {name}, " in page, name
+    for number, (name, _) in paper_tables.TABLES.items():
+        text = page.split(f"## Table {number}: ")[1].split("\n## ")[0]
+        assert f"`heatfield bench {name}`" in text
+        for row, figures in PUBLISHED[name].items():
+            line = next(line for line in text.split("\n") if line.startswith(f"| {row} |"))
+            cells = [cell.strip() for cell in line.split("|")[2:-1]]
+            assert [float(re.split(r"[; ]", cell)[0]) for cell in cells] == list(figures.values()), row
+    assert {name for name, _ in paper_tables.TABLES.values()} == set(PUBLISHED)
+
+
+def test_paper_page_has_the_sections_with_equations():
+    page = paper.page().split("## Figures")[0]
+    for section in (
+        "3.1",
+        "3.2",
+        "3.3",
+        "3.4",
+        "3.5",
+        "A.1",
+        "A.2",
+        "A.3",
+        "A.4",
+        "A.5",
+        "C.4",
+        "D.1",
+        "D.3",
+    ):
+        assert re.search(rf"^\| (?:[^|]*, )?{re.escape(section)}[ ,]", page, re.M), section
+    for number in range(1, 5):
+        assert f"| 3.2, ({number}) |" in page
+
+
 def test_paper_page_reads_our_figures_from_the_result_files(monkeypatch, tmp_path):
     before = paper.page()
-    monkeypatch.setattr(paper, "RESULTS", tmp_path)
+    monkeypatch.setattr(paper_tables, "RESULTS", tmp_path)
     after = paper.page()
-    assert "**" in before.split("## Table 1")[1].split("## Table 4")[0]
-    assert "**" not in after.split("## Table 1")[1].split("## Table 4")[0]
+    assert "**" in before.split("## Table 1")[1].split("## Table 2")[0]
+    assert "**" not in after.split("## Table 1")[1]

@@ -1,0 +1,336 @@
+"""One function per block of measured figures: a result file in, Markdown out."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Result = dict[str, Any]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], right: int | None = None) -> str:
+    """A table; columns from ``right`` on are aligned to the right."""
+    rule = "".join("---|" if right is None or k < right else "---:|" for k in range(len(head)))
+    return "\n".join(
+        [f"| {' | '.join(head)} |", f"|{rule}", *(f"| {' | '.join(map(str, r))} |" for r in rows)]
+    )
+
+
+def _when(found: Result) -> str:
+    return f"{found['date']}, {found['machine']['cpu']}"
+
+
+def learn(found: Result) -> str:
+    head = ("network", "right", "processor seconds")
+    order = (
+        "PointNet",
+        "PointNet++ SSG",
+        "PointNet++ MSG",
+        "DGCNN",
+        "DGCNN-SO(3)",
+        "Point Transformer",
+        "VN-DGCNN",
+    )
+    rows = ((n, found["results"][n]) for n in order)
+    means = [100 * entry["shuffled_labels"]["mean"] for entry in found["results"].values()]
+    return (
+        table(head, ((n, f"{100 * r['accuracy']:.2f} %", f"{r['cpu_seconds']:.0f}") for n, r in rows))
+        + f"\n\n{_when(found)}. With shuffled labels, the mean of three trainings is {min(means):.0f} to "
+        f"{max(means):.0f} % for every network (chance: 25 %)."
+    )
+
+
+def proteins(found: Result) -> str:
+    rows = (
+        (n, f"{r['mean_class_accuracy']:.1f}", f"{r['train_accuracy']:.1f}", r["paper_on_scop"])
+        for n, r in found["results"].items()
+    )
+    return table(("network", "ours", "of the training clouds", "paper, SCOP"), rows)
+
+
+def networks_speed(found: Result) -> str:
+    order = ("PointNet", "PointNet++ SSG", "PointNet++ MSG", "DGCNN", "Point Transformer", "VN-DGCNN")
+    rows = []
+    for name in order:
+        row = found["results"]["2 threads"][name]
+        before = row.get("before", {})
+        was = f"{before['seconds_per_epoch']:.0f} ({before['of']})" if before else "not measured"
+        rows.append((name, f"{row['seconds_per_epoch']:.1f}", f"{row['cpu_seconds_per_epoch']:.1f}", was))
+    tuned = ", C library tuned" if found["malloc_tuned"] else ""
+    return (
+        f"{_when(found)}, 2 threads{tuned}; {found['clouds']:,} clouds of {found['points']:,} points per epoch, batches of "
+        f"{found['batch']}, seconds per epoch:\n\n"
+        + table(("network", "seconds", "processor seconds", "before"), rows)
+    )
+
+
+def local_covariance(found: Result) -> str:
+    rows = [
+        (
+            f"{c['points']:,}",
+            ", ".join(map(str, c["neighbours"])),
+            f"{1000 * c['heatfield_s']:.1f}",
+            f"{1000 * c['jakteristics_s']:.1f}",
+            f"{c['jakteristics_over_heatfield']:.1f} ({min(c['ratios']):.1f} to {max(c['ratios']):.1f})",
+        )
+        for c in found["cases"]
+    ]
+    apart = max(max(c["largest_difference"].values()) for c in found["cases"])
+    head = (
+        "points",
+        "neighbours in the balls, mean",
+        "LocalCovariance, ms",
+        "jakteristics, ms",
+        "jakteristics over ours",
+    )
+    return (
+        f"{_when(found)}, one thread; medians of {found['rounds']} rounds, in brackets the least and largest ratio:\n\n"
+        f"{table(head, rows)}\n\nThe largest difference of any value is {apart:.1g}: jakteristics returns single precision."
+    )
+
+
+def fpfh_rotation(found: Result) -> str:
+    rows = [
+        (f"{r['cloud']}, {r['points']:,}", f"{100 * r['plain'][0]:.1f} to {100 * r['plain'][1]:.1f}", f"{100 * r['oriented'][0]:.2g} to {100 * r['oriented'][1]:.2g}")
+        for r in found["rows"]
+    ]  # fmt: skip
+    head = ("cloud, points", "`FPFH()`, %", "`FPFH(orient=True)`, %")
+    return f"{found['turns']} random rotations each, {found['date']}:\n\n{table(head, rows)}"
+
+
+def processes(found: Result) -> str:
+    row = found["sets"]["processes"]
+    return (
+        f"The defaults give {row['clouds']:,} clouds of {row['least']} to {row['most']} points, {row['mean']:.0f} on average "
+        "(published: 105 to 321, 194 on average).\nHFS-desc with linear discriminants: "
+        f"{row['accuracy']} % over 5 folds of all of them (published: 98.3 %)."
+    )
+
+
+def disks(found: Result) -> str:
+    forms = {
+        "pairs": ('`"pairs"` (default)', "one disk; one annulus; two disks; one of each; two annuli"),
+        "annuli": (
+            '`"annuli"`',
+            "1 to 5 annuli, and 1 to 5 disks in all of them; the count leaks some of the label",
+        ),
+        "balanced": ('`"balanced"`', "1 to 5 annuli, and as many disks as make five"),
+    }
+    rows = []
+    for name, (title, classes) in forms.items():
+        row = found["sets"][f"disks_annuli {name}"]
+        counts = f"{row['least']:,} to {row['most']:,}"
+        rows.append((title, classes, counts, f"{row['accuracy']} % ({row['clouds'] // 5} per class)"))
+    return table(("form", "classes", "counts", "HFS-desc, linear discriminants, 5 folds"), rows)
+
+
+def grid_error(found: Result) -> str:
+    keys = ("weight", "first", "second", "square", "fourth", "energy", "response")
+    titles = {"grid": "grid, eps 1e-3 to 1e-9", "finufft": "finufft, eps 1e-10 to 1e-13"}
+    rows = ((title, *(f"{found['worst'][name][k]:.2f}" for k in keys)) for name, title in titles.items())
+    return table(("", "w", "w r", "w r r'", "w D²", "w D⁴", "E2", "C2"), rows)
+
+
+def real_clouds(found: Result) -> str:
+    cases = ("auto tol=1e-06", "auto tol=1e-09", "fast tol=1e-06", "fast tol=1e-09")
+    rows = []
+    for name, entry in found["sets"].items():
+        worst = (max(entry["error_over_promise"][case]["worst"].values()) for case in cases)
+        count = f"{entry['clouds_compared']} of {entry['clouds_in_set']:,}"
+        rows.append((name, count, f"{entry['points']['most']:,}", *(f"{w:.2g}" for w in worst)))
+    head = ("set", "clouds", "most points", "auto, 1e-6", "auto, 1e-9", "fast, 1e-6", "fast, 1e-9")
+    return f"{_when(found)}:\n\n{table(head, rows)}"
+
+
+def scaling(found: Result) -> str:
+    runs, rows = found["runs"], []
+    for cloud in ("sphere", "ball", "curves", "clustered", "tree"):
+        small, large = runs[f"{cloud}/auto/100000"]["seconds"], runs[f"{cloud}/auto/1000000"]["seconds"]
+        dense = runs[f"{cloud}/dense/20000"]["seconds"] * (1_000_000 / 20_000) ** 2
+        peak = runs[f"{cloud}/auto/1000000"]["peak_bytes"] / 2**30
+        rows.append(
+            (
+                cloud,
+                f"{small:.1f}",
+                f"{large:.1f}",
+                f"{large / small:.1f}",
+                f"{peak:.1f}",
+                f"{dense:,.0f}",
+                f"{dense / large:.0f}",
+            )
+        )
+    head = (
+        "cloud",
+        "10⁵ points, s",
+        "10⁶ points, s",
+        "ratio",
+        "peak at 10⁶, GiB",
+        "dense at 10⁶, extrapolated from 20,000, s",
+        "times slower",
+    )
+    most = runs["sphere/auto/10000000"]
+    return (
+        f"{_when(found)}, {found['machine']['cores']} cores:\n\n{table(head, rows)}\n\nTen million points on a sphere take "
+        f"{most['seconds']:.0f} s and {most['peak_bytes'] / 2**30:.1f} GiB."
+    )  # fmt: skip
+
+
+def crossing(found: Result) -> str:
+    rows = (
+        (n, f"{c['crossing']:,.0f}", f"{c['auto_changes_at']:,.0f}", f"{c['off_by']:.2f}")
+        for n, c in found["clouds"].items()
+    )
+    head = ("cloud", "the paths are equally fast at", "`auto` changes at", "off by")
+    return f"{_when(found)}:\n\n{table(head, rows)}"
+
+
+def view(found: Result) -> str:
+    keys = ("command_s", "signatures_alone_s", "megabytes", "ready_s", "frames_a_second", "points_in_motion", "change_of_scale_s")  # fmt: skip
+    head = ("points", "command, s", "of which signatures, s", "page, MB", "ready, s", "frames per second while turning", "points drawn then", "change of scale, s")  # fmt: skip
+    rows = (
+        (f"{int(n):,}", *(f"{p[k]:,}" if k == "points_in_motion" else p[k] for k in keys))
+        for n, p in found["pages"].items()
+    )
+    return f"{_when(found)}, load {found['load_before']} before the run:\n\n{table(head, rows)}"
+
+
+def local_type(found: Result) -> str:
+    rows = (
+        (
+            r["noise"],
+            r["sqrt_2t"],
+            f"{r['precision']:.3f}",
+            f"{r['recall']:.3f}",
+            f"{100 * r['forks_found']:.1f} %",
+        )
+        for r in found["trees"]
+    )
+    return table(("noise", "√(2t)", "precision", "recall", "forks found"), rows)
+
+
+def local_type_mixed(found: Result) -> str:
+    row = next(r for r in found["mixed_shape"] if r["scale"] == 3)
+    right = {"filament": "filament", "sheet": "surface", "junction": "junction", "ball": "volume"}
+    shares = ", ".join(
+        f"of the {part} {100 * row['shares'][part][word]:.0f} % are called {word}"
+        for part, word in right.items()
+    )
+    return f"On the mixed shape (sheet, forked filament, ball) at scale 3, √(2t) = {row['sqrt_2t']:.2f}: {shares}."
+
+
+def points(found: Result) -> str:
+    own = found["iou"]["rows"]
+    ours = own["HFS"]["mean_IoU_by_plot"]
+    rows = []
+    for name, row in own.items():
+        difference = ""
+        if name != "HFS":
+            apart = [100 * (a - b) for a, b in zip(ours, row["mean_IoU_by_plot"], strict=True)]
+            error = statistics.stdev(apart) / len(apart) ** 0.5
+            better = sum(a > 0 for a in apart)
+            difference = f"{statistics.mean(apart):+.1f} ± {error:.1f} (better on {better} of {len(apart)})"
+        shares = (f"{100 * row['IoU'][c]:.1f}" for c in row["classes"])
+        rows.append((name, f"{100 * row['mean_IoU']:.1f}", *shares, difference))
+    head = ("features", "mean IoU", *own["HFS"]["classes"], "HFS minus this, plot by plot")
+    return table(head, rows)
+
+
+def patterns(found: Result) -> str:
+    names = list(next(iter(found["rejected"].values()))["share"])
+    rows = [
+        (
+            key.split("/")[0],
+            f"{row['points']:.0f}",
+            key.split("/")[2],
+            *(f"{row['share'][n]:.2f}" for n in names),
+        )
+        for key, row in found["rejected"].items()
+    ]
+    low, high = found["band_99"]
+    return (
+        f"{table(('process', 'mean points', 'patterns', *names), rows)}\n\nA test that keeps its level rejects between {low} "
+        f"and {high} of these Poisson patterns in 99 of 100 such runs."
+    )
+
+
+def search(found: Result) -> str:
+    keys = ("nearest", "first_tier", "second_tier", "mean_average_precision", "precision_at_10")
+    rows = []
+    for data in ("shapes10", "cath15", "neurons4", "spines3"):
+        for method in ("HFS joint", "HFS desc", "D2", "FPFH", "HKS"):
+            row = found["retrieval"][f"{data}/{method}"]
+            scores = (f"{row[space][k]:.3f}" for space in ("standardised", "discriminants") for k in keys)
+            rows.append((f"{data} ({row['clouds']})", method, *scores))
+    head = ("set", "descriptor", "1-NN", "first tier", "second tier", "mAP", "P@10", "1-NN, discr.", "first tier", "second tier", "mAP", "P@10")  # fmt: skip
+    published = "; ".join(
+        f"{data} 1-NN {own['nearest']:.3f}, mAP {own['mean_average_precision']:.3f}"
+        for data in ("shapes10", "cath15", "neurons4", "spines3")
+        for own in [found["retrieval"][f"{data}/D2"]["as published"]]
+    )
+    return f"{table(head, rows)}\n\nD2 by its authors' distance: {published}."
+
+
+def search_many(found: Result) -> str:
+    row = found["many"]["100000"]
+    return (
+        f"On {row['rows']:,} rows of {row['columns']} numbers (`python -m benchmarks.search --rows {row['rows']}`) {row['probes']} of "
+        f"{row['cells']} cells are looked into; {row['queries']} clouds that are not in the\nindex get {row['recall_at_10']:.3f} of their ten "
+        f"nearest, {row['recall_measured_at_building']:.3f} was measured when it was built."
+    )
+
+
+def _manifolds(found: Result) -> Iterable[tuple[str, Result]]:
+    return ((name.replace("_", " "), entry) for name, entry in found["manifolds"].items())
+
+
+def theorem_errors(found: Result) -> str:
+    rows = []
+    for name, entry in _manifolds(found):
+        for c in entry["curves"]:
+            low, high, best = c["sampling_scale"], c["geometric_variation_scale"], c["best"]
+            window = f"{low:.2g} to {high:.2g}" if low < high else "none"
+            rows.append(
+                (
+                    name,
+                    f"{c['m']:,}",
+                    window,
+                    f"{best['t']:.2g}",
+                    f"{best['mean_error']:.3f}",
+                    f"{best['p95_error']:.3f}",
+                )
+            )
+    lines = table(("manifold", "m", "window of t", "best t", "mean error", "95th percentile"), rows).split(
+        "\n"
+    )
+    return "\n".join([lines[0], "|---|---:|---|---:|---:|---:|", *lines[2:]])
+
+
+def theorem_rates(found: Result) -> str:
+    rows = []
+    for name, entry in _manifolds(found):
+        best, fixed = entry["rate_at_best_t"], entry["rate_at_fixed_t"]
+        rows.append(
+            (
+                name,
+                f"{best['measured']:.2f}",
+                f"{best['bound']:.2f}",
+                f"{fixed['measured']:.2f} (t = {fixed['t']:.2g})",
+                f"{fixed['bound']:.2f}",
+            )
+        )
+    head = ("manifold", "at the best t", "promised", "from 4,000 to 16,000 at a fixed t", "noise alone")
+    return table(head, rows, right=1).replace("| -", "| −")
+
+
+def theorem_outside(found: Result) -> str:
+    rows = []
+    for name, entry in _manifolds(found):
+        at = [
+            min(range(len(entry["times"])), key=lambda k, t=t: abs(entry["times"][k] - t))
+            for t in (1.0, 10.0)
+        ]  # type: ignore[misc]
+        errors = {c["m"]: c["mean_error"] for c in entry["curves"]}
+        rows.append((name, *(f"{errors[m][k]:.2f}" for k in at for m in (1000, 16000))))
+    head = ("manifold", "t = 1, m = 1,000", "t = 1, m = 16,000", "t = 10, m = 1,000", "t = 10, m = 16,000")
+    return table(head, rows, right=1)

@@ -1,0 +1,48 @@
+"""Equations, figures and theorem of the paper, each with what gives it here: rows of the page `paper`."""
+
+from __future__ import annotations
+
+EQUATIONS: tuple[tuple[str, str, str], ...] = (
+    ("3.1", r"$X \to u_X \to [\Phi_{global}, \Phi_{HDS}, z_X] \to$ classifier", "{py:class}`heatfield.HFSClassifier`; drawn by {py:func}`heatfield.plot.pipeline`"),
+    ("A.1", r"$N_X(y,r)$, points in a ball", "`number_of_neighbors` of {py:class}`heatfield.baselines.LocalCovariance`; the paper's starting point, replaced by $u_X$"),
+    ("3.2, A.1", r"$u_X(y,t)$, the heat field", "{py:meth}`HeatField.value <heatfield.HeatField.value>`; at the points `s.density`"),
+    ("Figure 1", r"$F_X(y,t)$, the field without its factor $(4\pi t)^{-n/2}$", "{py:func}`heatfield.plot.heat_landscape`"),
+    ("A.1", r"$\partial_t u=\Delta u$", "{py:meth}`HeatField.hessian <heatfield.HeatField.hessian>`: its trace is the right side"),
+    ("3.2", r"$D_{ij}$, $w_{ij}(t)$, $W_i(t)$", r"$W_i = u(x_i,t)\,(4\pi t)^{n/2}$, from `s.density`; [symbols](../theory/symbols.md)"),
+    ("3.2, (1)", "$E_2$", "`s.energy` of {py:func}`heatfield.signatures`"),
+    ("3.2, (2)", "$C_2$", "`s.response`"),
+    ("A.2", r"$E_2\sim t^{-(n-d)/2}$, $C_2\approx(n-d)/2$ in an ideal regime", "{py:func}`heatfield.plot.global_curves`"),
+    ("3.2, (3)", r"$\mathcal{E}$, Dirichlet energy", "`s.roughness`"),
+    ("3.2, (4)", r"$\tilde{\mathcal{E}}$", "`s.relative_roughness`; $\\varepsilon$ is 0 ([choices](../theory/choices.md))"),
+    ("3.2", r"$\Phi_{global}(X)$", '`HFSDescriptor(blocks=["global"])`'),
+    ("A.2", r"$\Omega_{\alpha,t}$, heat body, and $M_X(t)$", "{py:meth}`HeatField.heat_body <heatfield.HeatField.heat_body>`; `heatfield view`, key b"),
+    ("3.3, A.3", r"$d_{heat}$", "`s.dimension`; anywhere {py:meth}`HeatField.dimension <heatfield.HeatField.dimension>`"),
+    ("3.3, A.3", r"$u\approx C\,t^{-(n-d)/2}$, hence $d_{heat}\approx d$", "[derivation](../theory/signatures.md), [samples](../theory/theorem1.md)"),
+    ("A.3", r"Theorem 1: $\mu(x,t)$, its conditions and its bound; error $O(t)+O(1/\sqrt{m\,p\,t^{d/2}})$", "{py:meth}`Manifold.mu <heatfield.datasets.Manifold.mu>`; `python examples/theorem1.py`: [page](../theory/theorem1.md)"),
+    ("A.3", "Theorem 1: the window of times", "{py:meth}`Manifold.window <heatfield.datasets.Manifold.window>`"),
+    ("A.3", r"proof: $N_0$, $S$, their means and deviations", "constants to first order in closed form: [Theorem 1 on samples](../theory/theorem1.md)"),
+    ("3.3, A.3", r"$Q_X$, log-Hessian, with $\bar r_i$", "{py:meth}`HeatField.log_hessian <heatfield.HeatField.log_hessian>`"),
+    ("3.3, A.3", r"$2t\lambda_k$", "`s.spectrum`; eigenvectors: `s.directions`"),
+    ("3.3, A.3", "filament (0, -1, -1), surface (0, 0, -1), volume (0, 0, 0)", "[dictionary, drawn](../gallery/plot_spectrum_dictionary.rst)"),
+    ("3.3, A.3", r"$\tau$", '`s.transition`; `transition="difference"` as in the paper, `"exact"` in closed form'),
+    ("3.3", r"$\psi_X$, local type", '`s.per_point(["dimension", "transition", "spectrum"])`; as one word per point {py:meth}`s.local_type(scale) <heatfield.Signatures.local_type>`'),
+    ("A.3", r"$\log u\approx\log\rho-\frac{n-d}{2}\log t$; $\phi^\rho$ and $\phi^g$", '`s.per_point(["density"])`; `s.per_point(["dimension", "transition", "spectrum"])`'),
+    ("3.4, A.4", r"$\eta_k$, $p^{geo}_k$, $p^{\rho}_k$, $\Delta p_k$", "`s.hds.composition`, `s.hds.contrast`; $p^\\rho$ is their sum"),
+    ("3.4, A.4", r"$\Phi_{HDS}(X)$", '`HFSDescriptor(blocks=["hds"])`'),
+    ("3.5", r"$\phi(x_i)$", "{py:meth}`s.per_point() <heatfield.Signatures.per_point>`; `heatfield describe --per-point las`; with gradients {py:class}`heatfield.nn.HeatFeatures`"),
+    ("3.5", r"$\Phi(X)$, HFS-simple, HFS-desc", "{py:class}`heatfield.HFSDescriptor`; `heatfield describe`"),
+    ("3.5", r"$z_X$ learned, HFS-full, HFS+DGCNN", '{py:class}`heatfield.HFSClassifier` with `"full"` or `"dgcnn"`; {py:class}`heatfield.nn.HFSFull`, {py:class}`heatfield.nn.HFSDGCNN`; `heatfield train`'),
+    ("3.5, A.5", r"$t_{min}$, $t_{max}$, schedule", "{py:func}`heatfield.scale_schedule`; `heatfield info FILE` prints it"),
+    ("A.5", r"$t_{i,a}=c_a\,r_i(k)^2$", "{py:func}`heatfield.adaptive_scales`"),
+    ("A.5", "$O(m^2T)$; truncated sums $O(mkT)$, large clouds", '`method="dense"`; `method="fast"`, `tol`: [large clouds](../theory/fast.md)'),
+    ("C.4", r"$\|\Phi(X)-\Phi(RX)\|/\|\Phi(X)\|$, change under rotation", "`heatfield bench rotation`, column deviation"),
+    ("C.4", "alignment, the norm of the mean principal axis", "`heatfield bench summary`, column alignment"),
+    ("D.1, D.3", r"$\mathrm{Rips}_r(X)$, $\rho_\delta$, $\gamma$, $X_s$, $K_{s,r}$", '`complex="rips"` of {py:class}`heatfield.baselines.MPLandscape` and the others; [the bifiltration](../guide/baselines_persistence.md)'),
+)  # fmt: skip
+FIGURES: tuple[tuple[str, str, str], ...] = (
+    ("Figure 1, multiscale heat landscape", "{py:func}`heatfield.plot.heat_landscape`", "[gallery](../gallery/plot_heat_landscape.rst)"),
+    ("Figure 2, pipeline", "{py:func}`heatfield.plot.pipeline`", "[picture](../guide/plots.md)"),
+    ("Theorem 1, finite samples", "`python examples/theorem1.py`; {py:func}`heatfield.datasets.sample_manifold`", "[page and picture](../theory/theorem1.md)"),
+    ("Table 6, meaning of the components", "{py:func}`heatfield.signatures`", "[column dictionary](columns.md)"),
+    ("Table 7, benchmark summary", "{py:mod}`heatfield.datasets`: `make_*`, `load_*`; `heatfield bench summary`", "[data sets](../guide/datasets.md)"),
+)  # fmt: skip
