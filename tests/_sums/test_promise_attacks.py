@@ -76,12 +76,32 @@ def test_randomised_search(block):
             assert ratio <= 1.0, (name, drawn)
 
 
-@pytest.mark.parametrize("width", [1e-6, 1e-9])
-def test_places_of_a_field_beside_a_tight_cluster(width):
-    """Places share a centre by sixteens: those in the cluster with others that lie far from it."""
+def small_clusters(width):
+    """Clusters of three points, and a place in each: a block of sixteen is far larger than any of them."""
     rng = np.random.default_rng(1)
-    points = np.concatenate([rng.random((700, 2)), 0.5 + width * rng.random((700, 2))])
-    at = np.concatenate([0.5 + width * rng.random((40, 2)), rng.random((300, 2))])
+    centres = rng.random((300, 1, 2))
+    return (centres + width * rng.random((300, 3, 2))).reshape(-1, 2), (
+        centres[:, 0] + width * rng.random((300, 2))
+    )
+
+
+@pytest.mark.parametrize("width", [1e-6, 1e-9])
+def test_small_clusters_with_times_of_their_own(width):
+    """Differences from a common centre are rounded relative to the block, not to the cluster."""
+    points, _ = small_clusters(width)
+    scales = hf.adaptive_scales(points, 3, k=2)
+    exact, found = (
+        hf.signatures(points, scales, method=method, transition="exact") for method in ("dense", "fast")
+    )
+    for name in ("density", "dimension", "transition", "spectrum"):
+        one, other = getattr(found, name), getattr(exact, name)
+        unit = np.abs(other) if name in promise.RELATIVE else 1.0
+        assert (np.abs(one - other) / unit).max() <= promise.SIGNATURES[name] * 1e-8, name
+
+
+@pytest.mark.parametrize("width", [1e-6, 1e-9])
+def test_places_of_a_field_of_small_clusters(width):
+    points, at = small_clusters(width)
     times = np.array([0.03, 0.3]) * width**2
     exact, fast = (hf.HeatField(points, method=method) for method in ("dense", "fast"))
     log_u, d = exact.log_value(at, times), exact.dimension(at, times)
