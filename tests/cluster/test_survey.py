@@ -178,6 +178,15 @@ def test_a_broken_tile_is_named_and_the_rest_is_done(small):
     np.testing.assert_allclose(s.scales, hf.scale_schedule(rest), rtol=1e-12)
 
 
+def test_one_tile_is_a_survey_too(tmp_path):
+    points = landscape(2_000, seed=2)
+    paths = write_tiles(tmp_path / "in", points, np.zeros(len(points), int))
+    s = survey(paths, tmp_path / "out", point_dtype="float64")
+    exact = hf.signatures(points, s.scales, method="dense")
+    np.testing.assert_allclose(s.scales, hf.scale_schedule(points), rtol=1e-12)
+    assert max(errors(read_back(tmp_path / "out", paths, len(points)), s, exact).values()) < 1.0
+
+
 def test_no_sound_tile_is_an_error(tmp_path):
     (tmp_path / "a.las").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="none of the 1 tiles can be used"):

@@ -144,6 +144,18 @@ def test_only_regular_files_are_read(clouds):
         hf.read_points("file:///dev/zero")
 
 
+def test_a_server_need_not_tell_the_size(clouds, memory, monkeypatch):
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    def info(self, path, **more):
+        return whole(self, path, **more) | {"size": None}
+
+    whole = MemoryFileSystem.info
+    monkeypatch.setattr(MemoryFileSystem, "info", info)
+    assert file_stamp(f"{memory}/flat/0.npy")[0] == -1
+    assert describe(clouds / "t.csv", f"{memory}/flat/0.npy") == 0
+
+
 def test_what_is_a_url():
     assert is_remote("simplecache::s3://bucket/a.laz")
     assert not is_remote("C://clouds/a.ply")

@@ -38,7 +38,7 @@ def spacing_sums(job: Job, number: int, metas: Sequence[Meta], n_threads: int) -
     if ordinary.size:
         _search_halo(job, number, metas, points, ordinary, usual, distance, copies)
     others = np.array([k for k, meta in enumerate(metas) if meta.sound and k != number], dtype=int)
-    boxes = np.array([[metas[k].low, metas[k].high] for k in others]).reshape(len(others), 2, -1)
+    boxes = np.array([[metas[k].low, metas[k].high] for k in others]).reshape(len(others), 2, points.shape[1])
     for i in np.flatnonzero(distance > usual) if len(others) else ():
         gaps = np.sqrt(gap_squared(points[i], points[i], boxes))
         near = np.argsort(gaps, kind="stable")[: int((gaps <= distance[i]).sum())]

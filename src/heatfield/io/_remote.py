@@ -96,7 +96,8 @@ def remote_status(name: str) -> tuple[Any, ...]:
     except Exception as error:
         raise OSError(f"{name!r} cannot be found: {error}") from None
     known = [info.get(key) for key in ("ETag", "etag", "mtime", "LastModified", "created", "last_modified")]
-    return info.get("size", -1), "|".join(str(word) for word in known if word is not None)
+    size = info.get("size")  # a server need not tell
+    return -1 if size is None else size, "|".join(str(word) for word in known if word is not None)
 
 
 def file_stamp(name: str) -> tuple[Any, ...]:
