@@ -6,7 +6,7 @@ python -m benchmarks.points --quick      # small plots, nothing written
 
 IoU: trained on some plots of `make_forest`, tested on others, all at the same lengths, with the same reader,
 training points and height above the floor. The rival has the features of jakteristics in balls of
-1 sqrt(t), and of sqrt(10) sqrt(t), which has the second moment of the Gaussian weights.
+1 sqrt(t), and of sqrt(10) sqrt(t), which has the second moment of the Gaussian weights, and both.
 Speed: plots side by side, predicted end to end (features and reader) on all cores, beside jakteristics
 with a reader of the same kind and size, in turns.
 """
@@ -35,11 +35,17 @@ LENGTHS = (0.1, 0.2, 0.5, 1.0, 2.0)
 def contenders(iterations: int, jobs: int) -> dict[str, Any]:
     """Models by name, all with the same lengths and the same reader."""
     same = {"lengths": LENGTHS, "iterations": iterations, "n_jobs": jobs, "random_state": 0}
+    both = sorted({*LENGTHS, *(SAME_MOMENT * length for length in LENGTHS)})
+    old = ("density", "dimension", "transition", "spectrum", "shape", "gradient", "height")
     return {
         "HFS": hf.HFSPointClassifier(**same),
+        "HFS without fine and direction": hf.HFSPointClassifier(blocks=old, **same),
         "HFS with neighbourhood": hf.HFSPointClassifier(blocks=BLOCKS, **same),
         "covariance, radius sqrt(t)": CovariancePointClassifier(ratio=1.0, **same),
         "covariance, same second moment": CovariancePointClassifier(ratio=SAME_MOMENT, **same),
+        "covariance, both": CovariancePointClassifier(
+            ratio=1.0, cell=4 * max(LENGTHS), **{**same, "lengths": both}
+        ),
     }
 
 

@@ -41,10 +41,29 @@ def test_features_are_those_of_signatures(forest):
         "spectrum2_s1": s.spectrum[:, 1, 1],
         "planarity_s2": s.planarity[:, 2],
         "verticality_s2": s.verticality[:, 2],
+        "uprightness_s0": np.abs(s.directions[:, 0, 0, 2]),
         "height": height_above_floor(cloud, 4.0),
     }
+    finer = hf.signatures(cloud, lengths=[LENGTHS[0] / 10**0.5], with_directions=True, transition="exact")
+    expected |= {
+        "log_density_fine": np.log(finer.density[:, 0]),
+        "dimension_fine": finer.dimension[:, 0],
+        "spectrum3_fine": finer.spectrum[:, 0, 2],
+        "verticality_fine": finer.verticality[:, 0],
+        "uprightness_fine": np.abs(finer.directions[:, 0, 0, 2]),
+    }
+    # Directions exist where extents differ: an isolated point has none.
+    spectra = {"_s0": s.spectrum[:, 0], "_fine": finer.spectrum[:, 0]}
     for name, values in expected.items():
-        np.testing.assert_allclose(found[name], values, rtol=2e-5, atol=2e-5, err_msg=name)
+        where = np.full(len(cloud), True)
+        if name in ("uprightness_s0", "uprightness_fine", "verticality_fine"):
+            gaps = -np.diff(spectra[name[name.rindex("_") :]], axis=1)
+            where = gaps.min(axis=1) > 1e-4
+            assert where.mean() > 0.8
+            if name.startswith("uprightness"):
+                assert np.isnan(found[name][gaps[:, 0] < 1e-9]).all()
+        np.testing.assert_allclose(found[name][where], values[where], rtol=2e-5, atol=2e-5, err_msg=name)
+    assert np.isnan(found["uprightness_fine"]).any()
     assert np.isfinite(found["neighbourhood_dimension_s0_s1"]).all()
     assert len(settings.names) == len({*settings.names})
 
@@ -250,3 +269,21 @@ def test_wrong_input(forest, model):
     with pytest.raises(ValueError, match="fitted on 3"):
         model.predict([clouds[0][:, :2]])
     assert model.predict([np.empty((0, 3))])[0].shape == (0,)
+
+
+def test_what_people_have(forest, tmp_path):
+    """Paths, iterators, tables and objects of laspy, with the columns that they bring."""
+    pandas, laspy = pytest.importorskip("pandas"), pytest.importorskip("laspy")
+    clouds, labels = forest
+    files = [tmp_path / f"{i}.las" for i in (0, 1)]
+    for file, cloud in zip(files, clouds, strict=False):
+        hf.write_points(file, cloud, {"intensity": np.arange(len(cloud), dtype=np.uint16)})
+    options = {"lengths": LENGTHS, "blocks": ["dimension"], "columns": ["intensity"], "iterations": 3}
+    model = hf.HFSPointClassifier(**options).fit(files, iter(labels[:2]))
+    expected = model.predict_proba([hf.read_cloud(files[0])])[0]
+    table = pandas.DataFrame(hf.read_points(files[0]), columns=["x", "y", "z"])
+    table["intensity"] = np.arange(len(table))
+    for given in (str(files[0]), iter(files[:1]), [table], [laspy.read(files[0])]):
+        np.testing.assert_array_equal(model.predict_proba(given)[0], expected)
+    with pytest.raises(ValueError, match="has no column 'intensity'; it has none"):
+        model.predict([clouds[0]])

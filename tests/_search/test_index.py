@@ -236,3 +236,17 @@ def test_a_refused_addition_changes_nothing(data):
 def test_more_numbered_names(data):
     index = hf.HFSIndex("desc").build(data[0][:20]).remove(["3"]).add(data[0][20:22])
     assert index.names[-2:] == ["20", "21"]
+
+
+def test_paths_are_read_and_are_the_names(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for i in range(4):
+        hf.write_points(f"{i}.ply", data[0][i])
+    index = hf.HFSIndex("desc").build((f"./{i}.ply" for i in range(3)), labels=["a", "b", "c"])
+    assert index.names == ["0.ply", "1.ply", "2.ply"]
+    index.add([tmp_path / "3.ply"])
+    assert index.names[3] == str(tmp_path / "3.ply")
+    for given in ("1.ply", [hf.read_cloud("1.ply")], [data[0][1].astype(np.float32)]):
+        assert index.query(given, k=1).names == [["1.ply"]]
+    with pytest.raises(hf.io.ReadError, match="nowhere"):
+        index.query("nowhere.ply")

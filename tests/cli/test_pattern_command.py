@@ -34,6 +34,7 @@ def test_result_and_picture(capsys):
     assert main([*words, "-o", "result.json", "--plot", "result.png"]) == 0
     said = capsys.readouterr().out
     assert "clustered, at level 0.05" in said
+    assert "a distance is 2√t" in said
     result = json.loads(Path("result.json").read_text())
     assert (result["verdict"], result["p"], result["points"]) == ("clustered", 0.01, 96)
     assert len(result["curves"]["response"]["observed"]) == len(result["distances"]) == 24

@@ -227,3 +227,11 @@ def test_curves_agree_with_pointpats_in_what_they_reject():
         by_k = rank_envelope(k(points), [k(s) for s in simulated]).p <= 0.05
         by_heat = rank_envelope(curves(points, r)[1], [curves(s, r)[1] for s in simulated]).p <= 0.05
         assert by_k == by_heat == rejected
+
+
+def test_a_path_is_read(tmp_path):
+    points = np.random.default_rng(0).uniform(size=(40, 2))
+    hf.write_points(tmp_path / "a.csv", points)
+    one, two = (hf.patterns.envelope_test(p, simulations=39) for p in (tmp_path / "a.csv", points))
+    assert one.as_dict() == two.as_dict()
+    assert hf.view.view_page(str(tmp_path / "a.csv")) == hf.view.view_page(points)

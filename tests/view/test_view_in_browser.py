@@ -90,7 +90,7 @@ def test_the_slider_changes_the_colours(page):
         "{ const s = document.getElementById('scale'); s.value = 6; s.dispatchEvent(new Event('input')); }"
     )
     assert changed(before, canvas(page)) > 0.3
-    assert "scale 6" in page.evaluate("document.getElementById('scale-label').textContent")
+    assert "scale s6" in page.evaluate("document.getElementById('scale-label').textContent")
     mark = page.evaluate("document.getElementById('now').getAttribute('x1')")
     page.evaluate("heatfield.setScale(3)")
     assert page.evaluate("document.getElementById('now').getAttribute('x1')") != mark

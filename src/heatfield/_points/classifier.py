@@ -33,9 +33,11 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
         clouds: six, from 1.5 times their spacing on.
     blocks : sequence of str, optional
         Some of "density" (its logarithm), "dimension", "transition", "spectrum", "shape" (linearity,
-        planarity, sphericity, verticality), "gradient", "neighbourhood" (how much the others vary around a
-        point; it takes several times as long as all others together) and "height" (above the lowest points
-        of the cell). The default is all but "neighbourhood".
+        planarity, sphericity, verticality), "direction" (how upright the direction of the largest extent is:
+        1 along a trunk, 0 along a level branch), "gradient", "fine" (these at a length finer than the first
+        by the root of ten, where the weights reach as far as a ball of the first length), "neighbourhood"
+        (how much the others vary around a point; it takes several times as long as all others together) and
+        "height" (above the lowest points of the cell). The default is all but "neighbourhood".
     columns : sequence of str
         Columns of the files that are features too, such as "intensity" or "return_number".
     cell : float, optional
@@ -115,7 +117,8 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
 
         Parameters
         ----------
-        clouds : sequence of (m_i, n) arrays, or of `Cloud`, which brings its columns
+        clouds : sequence of (m_i, n) arrays, of paths, of tables with x, y, z, or of `Cloud`
+            All but arrays bring their columns.
         labels : sequence of (m_i,) arrays
         columns : sequence of mappings, optional
             Columns of each cloud, as the option ``columns`` names them.

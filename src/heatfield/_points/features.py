@@ -68,7 +68,9 @@ def _local_blocks(
     assert settings.blocks is not None
     request = Request(
         tol=settings.tol,
-        directions=bool({"spectrum", "shape", "gradient", "neighbourhood"} & set(settings.blocks)),
+        directions=bool(
+            {"spectrum", "shape", "direction", "gradient", "neighbourhood"} & set(settings.blocks)
+        ),
         fourth_moment=False,
         energy=False,
         gradient="gradient" in settings.blocks,
@@ -76,7 +78,11 @@ def _local_blocks(
         dtype=np.dtype(np.float64),
         n_threads=n_threads,
     )
-    vectors = "shape" in settings.blocks
+    if "fine" in settings.blocks:
+        _fine_block(cloud, settings, wanted, out, replace(request, directions=True, gradient=True))
+    if not {*settings.blocks} - {"fine", "height"}:
+        return
+    vectors = bool({"shape", "direction"} & {*settings.blocks})
     whole = "neighbourhood" in settings.blocks or (len(wanted) > m // 2 and m <= _TOGETHER)
     if whole:
         found = evaluate(cloud, None, times, request, vectors=vectors)
@@ -94,6 +100,28 @@ def _local_blocks(
         found = evaluate(cloud, targets, times, request, vectors=vectors)
         ordered = found.in_order(targets.places.order, n_threads)
         _write(ordered, settings, times, n, out[first : first + len(some)], np.arange(len(some)))
+
+
+def _fine_block(
+    cloud: ArrangedCloud,
+    settings: PointFeatureSettings,
+    wanted: NDArray[np.int64],
+    out: Features,
+    request: Request,
+) -> None:
+    """Write the block "fine": all that is known at one length, a finer one."""
+    names = [name for block, own in settings.columns_of_blocks() if block == "fine" for name in own]
+    first = settings.names.index(names[0])
+    times = np.full((1, 1), settings.fine_length**2)
+    for start in range(0, len(wanted), _TOGETHER):
+        targets = Targets.at_indices(cloud, wanted[start : start + _TOGETHER])
+        found = evaluate(cloud, targets, times, request, vectors=True)
+        found = found.in_order(targets.places.order, request.n_threads)
+        parts = [_block(found, block, settings.n_dims, settings.tol) for block in settings.fine_blocks()]
+        rows = slice(start, start + _TOGETHER)
+        out[rows, first : first + len(names)] = np.concatenate(
+            [part.reshape(part.shape[0], -1) for part in parts], axis=1
+        )
 
 
 def _write(
@@ -114,17 +142,23 @@ def _write(
         place = here.stop
         if block == "neighbourhood":
             out[:, here] = second
-        elif block != "height" and not block.startswith("column "):
-            out[:, here] = _block(found, block, n)[rows].reshape(len(rows), -1)
+        elif block not in ("height", "fine") and not block.startswith("column "):
+            out[:, here] = _block(found, block, n, settings.tol)[rows].reshape(len(rows), -1)
 
 
-def _block(found: Outputs, block: str, n: int) -> Array:
+def _block(found: Outputs, block: str, n: int, tol: float) -> Array:
     """One block (q, T) or (q, T, columns)."""
     if block == "density":
         return np.log(found.density)
     if block == "shape":
         read = [getattr(shape, name)(found) for name in SHAPE if n == 3 or name != "planarity"]
         return np.stack(read, axis=2)
+    if block == "direction":
+        assert found.directions is not None
+        assert found.spectrum is not None
+        # Where the two largest extents are equal within the tolerance there is no such direction.
+        known = found.spectrum[:, :, 0] - found.spectrum[:, :, 1] > tol
+        return np.where(known, np.abs(found.directions[:, :, 0, -1]), np.nan)
     values = getattr(found, block)
     assert values is not None
     return values

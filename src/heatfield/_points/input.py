@@ -10,18 +10,21 @@ from numpy.typing import NDArray
 
 from .._base.check import Array, as_points
 from .._classifier.labels import checked_labels
+from ..io import Cloud, columns_of, with_files_read
 
 Columns = Mapping[str, Any]
 
 
 def unpacked(clouds: Any, columns: Sequence[Columns] | None = None) -> tuple[list[Array], list[Columns]]:
-    """Points and columns of each cloud; what `heatfield.read_cloud` returned brings its columns along."""
+    """Points and columns of each cloud; files, tables and what `read_cloud` returned bring their columns."""
+    clouds, _ = with_files_read(clouds)
     if hasattr(clouds, "points") or getattr(clouds, "ndim", 0) == 2 or not hasattr(clouds, "__len__"):
         raise ValueError(f"clouds must be a list of clouds, got one {type(clouds).__name__}; pass [cloud]")
-    points, found = [], []
+    points: list[Array] = []
+    found: list[Columns] = []
     for i, cloud in enumerate(clouds):
-        points.append(as_points(getattr(cloud, "points", cloud), f"clouds[{i}]"))
-        found.append(getattr(cloud, "columns", {}) if hasattr(cloud, "points") else {})
+        points.append(as_points(cloud.points if isinstance(cloud, Cloud) else cloud, f"clouds[{i}]"))
+        found.append(columns_of(cloud))
     if columns is not None:
         if len(columns) != len(points):
             raise ValueError(f"columns must hold one mapping per cloud, got {len(columns)} for {len(points)}")
@@ -38,6 +41,7 @@ def unpacked(clouds: Any, columns: Sequence[Columns] | None = None) -> tuple[lis
 
 def labels_of_points(labels: Any, points: Sequence[Array], ignore: Sequence[Any]) -> list[NDArray]:
     """One array of labels per cloud, all words or all numbers, of two classes or more besides the ignored."""
+    labels = labels if hasattr(labels, "__len__") else list(labels)
     if len(labels) != len(points):
         raise ValueError(f"labels must hold one array per cloud, got {len(labels)} for {len(points)} clouds")
     found = [np.asarray(own) for own in labels]

@@ -72,6 +72,9 @@ def groups_of(
     for a, length in enumerate(lengths):
         mine = [i for i, name in enumerate(names) if re.search(rf"_s{a}(_|$)", name)]
         groups["length", f"{length:g}"] = np.array(mine, dtype=np.int64)
+    finer = [i for i, name in enumerate(names) if name.endswith("_fine")]
+    if finer:
+        groups["length", "finer"] = np.array(finer, dtype=np.int64)
     return groups
 
 

@@ -13,10 +13,20 @@ from .._features.neighbourhood_kernels import scale_pairs
 from .._features.settings import names_of
 from .._signatures.scales import as_lengths
 
-# In the order of the columns. "shape": linearity, planarity, sphericity and verticality.
-BLOCKS = ("density", "dimension", "transition", "spectrum", "shape", "gradient", "neighbourhood", "height")
+# In the order of the columns. "shape": linearity, planarity, sphericity and verticality; "direction": how
+# upright the direction of the largest extent is; "fine": density, dimension, spectrum, shape, direction and
+# gradient at one length that is finer than those given.
+BLOCKS = (
+    "density", "dimension", "transition", "spectrum", "shape", "direction", "gradient", "fine",
+    "neighbourhood", "height",
+)  # fmt: skip
 DEFAULT_BLOCKS = tuple(block for block in BLOCKS if block != "neighbourhood")
 SHAPE = ("linearity", "planarity", "sphericity", "verticality")
+# The finest length over that of "fine". Weights exp(-D^2 / 4t) have the second moment of a ball of
+# radius sqrt(10 t): at sqrt(t) = length / sqrt(10) they see what a ball of that length sees.
+FINER = 10.0**0.5
+# Blocks of which "fine" holds the values at its own length.
+_OF_FINE = ("density", "dimension", "spectrum", "shape", "direction", "gradient")
 # The default cell of "height" is so many times the largest length wide.
 _CELL = 4.0
 
@@ -52,6 +62,8 @@ class PointFeatureSettings:
         chosen = DEFAULT_BLOCKS if self.blocks is None else names_of(self.blocks)
         for block in chosen:
             check_choice(block, "blocks", BLOCKS)
+        if self.n_dims == 2:  # the normal says it all in the plane
+            chosen = tuple(block for block in chosen if block != "direction")
         if not chosen:
             raise ValueError(f"blocks must be some of {', '.join(map(repr, BLOCKS))}, got {self.blocks!r}")
         return tuple(block for block in BLOCKS if block in chosen)
@@ -81,16 +93,31 @@ class PointFeatureSettings:
 
     def _block(self, block: str) -> list[str]:
         steps = range(len(self.lengths))
-        axes = [f"spectrum{k + 1}" for k in range(self.n_dims)]
         if block == "height":
             return ["height"]
         if block == "neighbourhood":
-            fields = ("log_density", "dimension", *axes)
+            fields = ("log_density", "dimension", *self._kinds("spectrum"))
             pairs = scale_pairs(len(self.lengths))
             return [f"neighbourhood_{f}_s{a}_s{b}" for f in fields for a, b in pairs]
+        if block == "fine":
+            return [f"{name}_fine" for own in self.fine_blocks() for name in self._kinds(own)]
+        return [f"{name}_s{a}" for a in steps for name in self._kinds(block)]
+
+    def _kinds(self, block: str) -> Sequence[str]:
+        """Names of the columns of a block at one length."""
         shape = SHAPE if self.n_dims == 3 else tuple(name for name in SHAPE if name != "planarity")
+        axes = [f"spectrum{k + 1}" for k in range(self.n_dims)]
         kinds: dict[str, Sequence[str]] = {"density": ["log_density"], "spectrum": axes, "shape": shape}
-        return [f"{name}_s{a}" for a in steps for name in kinds.get(block, [block])]
+        return kinds.get(block, ["uprightness"] if block == "direction" else [block])
+
+    def fine_blocks(self) -> tuple[str, ...]:
+        """The blocks that "fine" holds: all that are known at one length, whichever others are chosen."""
+        return tuple(block for block in _OF_FINE if self.n_dims == 3 or block != "direction")
+
+    @property
+    def fine_length(self) -> float:
+        """The length of "fine", the finest one that is given over the root of ten."""
+        return self.lengths[0] / FINER
 
     def facts(self) -> dict[str, Any]:
         """As JSON values."""

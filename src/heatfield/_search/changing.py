@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import Array
+from ..io import with_files_read
 from .members import checked_members
 from .sketch import sketch
 from .state import IndexState, as_table
@@ -27,10 +28,14 @@ class Changing(IndexState):
         -------
         self : HFSIndex
         """
-        checked = self._expected(clouds)
+        given, paths = with_files_read(clouds)
+        checked = self._expected(given)
         sketches = [sketch(c) for c in checked]
         return self.add_features(
-            self.descriptor_.transform(checked), labels=labels, names=names, sketches=sketches
+            self.descriptor_.transform(checked),
+            labels=labels,
+            names=paths if names is None else names,
+            sketches=sketches,
         )
 
     def add_features(

@@ -11,13 +11,14 @@ from sklearn.base import clone
 
 from .._base.check import Array, as_clouds, check_choice, check_count
 from .._features.descriptor import HFSDescriptor
+from ..io import with_files_read
 from .approximate import faiss
 from .changing import Changing
 from .finding import Finding
 from .members import checked_members
 from .sketch import sketch
 from .space import METRICS, fit_space
-from .state import METHODS, as_table
+from .state import METHODS, as_table, points_only
 
 
 class HFSIndex(Changing, Finding):
@@ -89,21 +90,26 @@ class HFSIndex(Changing, Finding):
 
         Parameters
         ----------
-        clouds : list of (m_i, n) arrays
+        clouds : list of (m_i, n) arrays, or of paths, which are read
         labels : one per cloud, optional
             Words or numbers.
         names : one per cloud, optional
-            By which clouds are found again and removed; their numbers as words otherwise.
+            By which clouds are found again and removed; their paths, or their numbers as words, otherwise.
 
         Returns
         -------
         self : HFSIndex
         """
-        checked = as_clouds(clouds)
+        given, paths = with_files_read(clouds)
+        checked = as_clouds(points_only(given))
         n_dims = checked[0].shape[1]
         features = self._new_descriptor(n_dims).fit_transform(checked)
         return self.build_features(
-            features, n_dims=n_dims, labels=labels, names=names, sketches=[sketch(c) for c in checked]
+            features,
+            n_dims=n_dims,
+            labels=labels,
+            names=paths if names is None else names,
+            sketches=[sketch(c) for c in checked],
         )
 
     def build_features(

@@ -13,6 +13,7 @@ from .._base.check import Array, as_clouds
 from .._base.summary import Summarised, Summary, plural, shown
 from .._features.cloud_input import check_same_dims
 from .._features.descriptor import HFSDescriptor
+from ..io import Cloud, with_files_read
 from .approximate import Cells
 from .members import Members
 from .space import Rows, Space
@@ -97,7 +98,7 @@ class IndexState(Summarised):
 
     def _expected(self, clouds: Sequence[ArrayLike]) -> list[Array]:
         self._check_built()
-        checked = as_clouds(clouds)
+        checked = as_clouds(points_only(with_files_read(clouds)[0]))
         check_same_dims(checked, self.descriptor_.n_dims_, "the index")
         return checked
 
@@ -115,6 +116,13 @@ class IndexState(Summarised):
         if self.method == "exact" or (self.method == "auto" and not many):
             return None
         return Cells.build(self.places_, float(self.recall), int(self.random_state), quiet=False)
+
+
+def points_only(clouds: Any) -> Any:
+    """The points of what `heatfield.read_cloud` returned; all else as it is."""
+    if not isinstance(clouds, (list, tuple)):
+        return clouds
+    return [one.points if isinstance(one, Cloud) else one for one in clouds]
 
 
 def as_table(features: ArrayLike, descriptor: HFSDescriptor) -> NDArray:

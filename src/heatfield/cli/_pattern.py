@@ -102,6 +102,9 @@ def run(options: argparse.Namespace) -> int:
         _write_plot(options.plot, result, coordinate_unit(cloud))
     if not options.quiet:
         print(result)
+        if result.ranges:
+            unit = coordinate_unit(cloud)
+            print("a distance is 2√t" + (f", in {unit}" if unit else ""))
         for path in (options.out, options.plot):
             if path is not None:
                 print(f"-> {path}")

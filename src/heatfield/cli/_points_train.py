@@ -22,6 +22,7 @@ from .._points.input import known
 from .._points.scores import scores_of
 from .._points.settings import PointFeatureSettings
 from .._points.validation import FileTable, chosen_rows, fit_tables, folds_of_files, validate_files
+from ..io._point_signatures import coordinate_unit
 from ._collect import collect
 from ._features import write_errors
 from ._lock import alone
@@ -84,7 +85,12 @@ def _run(options: argparse.Namespace, out: Path, parts: Path, report_path: Path)
     if not options.quiet:
         total = sum(len(cloud.points) for cloud in clouds)
         print(f"{len(clouds)} files, {total:,} points, classes {', '.join(map(str, classes.tolist()))}")
-        print(f"lengths √t: {words(settings.lengths)}; {len(settings.names)} features per point", flush=True)
+        unit = coordinate_unit(clouds[0])
+        print(
+            f"lengths √t{f', {unit}' if unit else ''}: {words(settings.lengths)}; "
+            f"{len(settings.names)} features per point",
+            flush=True,
+        )
     rows = chosen_rows(
         labels, classes, per_class=options.per_class, test_points=options.test_points, seed=options.seed,
         ignore=ignore,

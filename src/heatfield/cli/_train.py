@@ -177,7 +177,8 @@ def _forecast(model: Any, clouds: list[Array], options: argparse.Namespace) -> l
     ]  # fmt: skip
     out.append(f"features: about {max(1, round(seconds))} s")
     if model.head == "auto":
-        out.append("read-out: chosen in every fold; " + AUTO_WORDS)
+        when = "in every fold" if options.folds else "on all clouds"
+        out.append(f"read-out: chosen {when}; {AUTO_WORDS}")
     return out
 
 

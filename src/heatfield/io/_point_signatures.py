@@ -84,7 +84,8 @@ def _channels(s: Signatures, channels: tuple[str, ...] | None) -> dict[str, NDAr
 def _meaning(name: str, s: Signatures, unit: str, short: bool) -> str:
     """What a column is: its length √t in the unit of the coordinates, the names of its codes."""
     length = float(np.sqrt(np.atleast_2d(s.scales)[0, int(name.rpartition("_s")[2])]))
-    at = f"sqrt(t)={length:.5g}{' ' * bool(unit)}{unit}"
+    plain = unit.replace("Å", "angstrom")  # headers of PLY and LAS are ASCII
+    at = f"sqrt(t)={length:.5g}{' ' * bool(plain)}{plain}"
     if not name.startswith("local_type"):
         return at
     return _SHORT_TYPES if short else ", ".join(f"{i} {t}" for i, t in enumerate(LOCAL_TYPES)) + f"; {at}"
@@ -92,7 +93,7 @@ def _meaning(name: str, s: Signatures, unit: str, short: bool) -> str:
 
 def holdable_columns(columns: dict[str, NDArray[Any]], suffix: str) -> dict[str, NDArray[Any]]:
     """The columns that the format can hold, integers as floats where PLY has none so wide."""
-    if suffix not in (".ply", ".las", ".laz"):
+    if suffix not in (".ply", ".las", ".laz", ".pcd"):
         return columns
     kept = {}
     for name, column in columns.items():

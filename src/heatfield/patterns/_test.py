@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base.check import Array, as_points, as_scales, check_choice, check_count, thread_count
 from .._base.summary import Summarised, Summary, number, plural
 from .._base.threads import pieces, run_pieces
+from ..io import points_of_file
 from ._envelope import rank_envelope
 from ._response import curves
 from ._simulate import Intensity, Simulator
@@ -134,7 +135,7 @@ def envelope_test(
 
     Parameters
     ----------
-    points : (m, n)
+    points : (m, n), or a path
         In the plane or in space.
     window : Box or Polygon, optional
         Where the pattern was observed. The bounding box otherwise, which is a little too small.
@@ -169,7 +170,7 @@ def envelope_test(
     >>> result.verdict, result.p
     ('clustered', 0.005)
     """
-    checked = as_points(points)
+    checked = as_points(points_of_file(points))
     m = len(checked)
     if m < 3:
         raise ValueError(f"a pattern needs at least 3 points, got {m}")
@@ -182,7 +183,7 @@ def envelope_test(
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
     if intensity is not None and not callable(intensity):
         raise ValueError(f"intensity must be a function of places, got {intensity!r}")
-    steps = _distances(distances, lengths, place, m)
+    steps = _distances(distances, place, m, lengths)
     rank_envelope(np.zeros(1), np.zeros((count, 1)), level)  # enough simulations? before the work
     simulator = Simulator(place, m, intensity, seed)
     simulated = np.empty((count, 2, steps.size))
@@ -214,7 +215,9 @@ def envelope_test(
     )
 
 
-def _distances(distances: ArrayLike | None, lengths: ArrayLike | None, window: Window, m: int) -> Array:
+def _distances(
+    distances: ArrayLike | None, window: Window, m: int, lengths: ArrayLike | None = None
+) -> Array:
     if lengths is not None:
         if distances is not None:
             raise ValueError("distances are twice the lengths: give one of the two")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._style import class_color, own_axes, tidy
+from ._style import class_color, class_line, own_axes, tidy
 
 
 def accuracy_by_scales(
@@ -46,7 +46,7 @@ def accuracy_by_scales(
                 f"got shape {table.shape}"
             )
         mean = table if table.ndim == 1 else table.mean(axis=1)
-        ax.plot(counts, mean, "o-", color=class_color(k), linewidth=1.8, markersize=4, label=name)
+        ax.plot(counts, mean, color=class_color(k), linewidth=1.8, markersize=4, label=name, **class_line(k))
         if table.ndim == 2:
             deviation = table.std(axis=1)
             band = (mean - deviation, mean + deviation)

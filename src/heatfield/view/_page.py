@@ -16,6 +16,7 @@ from .._signatures.channels import reordered
 from .._signatures.local_type import LOCAL_TYPES
 from .._signatures.scales import scale_schedule
 from .._signatures.signatures import signatures
+from ..io import points_of_file
 from ._payload import FINE_POINTS, drawable, pack
 
 MOST_POINTS = 200_000
@@ -45,7 +46,7 @@ def view_page(
 
     Parameters
     ----------
-    points : array_like (m, n)
+    points : array_like (m, n), or a path
         In one to three dimensions; beyond, their first three principal components are drawn.
     name : str
         The title. Any text: it is shown as text.
@@ -74,7 +75,7 @@ def view_page(
     >>> page.startswith("<!doctype html>"), "<b>mixed" in page
     (True, False)
     """
-    checked = as_points(points)
+    checked = as_points(points_of_file(points))
     limit = check_count(most_points, "most_points", 1)
     count = check_count(n_scales, "n_scales", 2)
     low, high = check_range(c_min, c_max)

@@ -81,6 +81,8 @@ function drawProfile(parent, state) {
       if (Number.isFinite(line[state.scale])) draw(svg, "circle", { cx: x(state.scale), cy: y(line[state.scale]), r: 3.2, fill: chart.colours[k] });
     });
     draw(svg, "line", { x1: x(state.scale), x2: x(state.scale), y1: top, y2: top + h, class: "axis" });
+    draw(svg, "text", { x: left, y: top + h + 11 }, lengthWords(0));
+    draw(svg, "text", { x: left + w, y: top + h + 11, "text-anchor": "end" }, lengthWords(T - 1));
   });
   const types = q.type, step = (width - 30) / T;
   for (let a = 0; a < T; a++) {
