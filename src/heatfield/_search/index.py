@@ -34,6 +34,8 @@ class HFSIndex(Summarised):
     Descriptors are standardised as in `HFSClassifier`: gaps filled with the median, columns that vary by
     round-off only set to 0. What is added later is standardised by the same numbers.
 
+    Guide: ``heatfield docs guide/search``.
+
     Parameters
     ----------
     descriptor : str or HFSDescriptor
@@ -70,6 +72,21 @@ class HFSIndex(Summarised):
     ('0', 0.0)
     >>> len(index.remove(["0"]))
     49
+    >>> more, _ = hf.datasets.make_orbit5k(n_per_class=1, n_points=100, random_state=1)
+    >>> index.add(more, labels=range(5), names=list("abcde")).names[-1], index.sketch_of(-1).shape[1]
+    ('e', 2)
+    >>> round(index.evaluate().nearest, 1) > 0.2
+    True
+    >>> rows = index.descriptor_.transform(clouds)
+    >>> quick = hf.HFSIndex().build_features(rows, n_dims=2)
+    >>> quick = quick.add_features(rows, names=[f"again {i}" for i in range(50)])
+    >>> quick.query_features(rows[:1], k=2).names[0]
+    ['0', 'again 0']
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     index.save(f"{place}/orbits")
+    ...     len(hf.HFSIndex.load(f"{place}/orbits"))
+    54
     """
 
     # Set by `build` and `load`.
@@ -170,6 +187,10 @@ class HFSIndex(Summarised):
     ) -> Self:  # fmt: skip
         """Describe more clouds and add them; those with a name that is in the index are refused.
 
+        Parameters
+        ----------
+        clouds, labels, names : as of `build`
+
         Returns
         -------
         self : HFSIndex
@@ -189,6 +210,12 @@ class HFSIndex(Summarised):
         sketches: Sequence[Array | None] | None = None,
     ) -> Self:
         """Add descriptors that were computed before.
+
+        Their columns are those of the index, in the same order.
+
+        Parameters
+        ----------
+        features, labels, names, sketches : as of `build_features`
 
         Returns
         -------
@@ -211,6 +238,10 @@ class HFSIndex(Summarised):
     def remove(self, names: Iterable[str]) -> Self:
         """Remove clouds by their names; at least one must stay.
 
+        Parameters
+        ----------
+        names : iterable of str
+
         Returns
         -------
         self : HFSIndex
@@ -227,6 +258,12 @@ class HFSIndex(Summarised):
     def query(self, clouds: Sequence[ArrayLike], k: int = 10) -> Hits:
         """The k nearest clouds of each of these, nearest first; a cloud that is in the index finds itself.
 
+        Parameters
+        ----------
+        clouds : list of (m_i, n) arrays
+        k : int
+            How many; fewer where the index has fewer.
+
         Returns
         -------
         hits : Hits
@@ -236,6 +273,11 @@ class HFSIndex(Summarised):
 
     def query_features(self, features: ArrayLike, k: int = 10) -> Hits:
         """`query` of descriptors that were computed before.
+
+        Parameters
+        ----------
+        features : (q, columns)
+        k : int
 
         Returns
         -------
@@ -312,6 +354,10 @@ class HFSIndex(Summarised):
     def load(cls, folder: str | Path) -> HFSIndex:
         """An index that was saved.
 
+        Parameters
+        ----------
+        folder : path-like
+
         Returns
         -------
         index : HFSIndex
@@ -340,6 +386,11 @@ class HFSIndex(Summarised):
 
     def sketch_of(self, row: int) -> NDArray[np.uint8] | None:
         """The thumbnail of a cloud: points (k, 2), one byte per coordinate; None where there is none.
+
+        Parameters
+        ----------
+        row : int
+            The cloud's place in ``names``.
 
         Returns
         -------
