@@ -9,7 +9,24 @@ from ._error import ReadError
 
 
 def is_remote(name: str) -> bool:
-    """Whether a name is a URL and not a path."""
+    """Whether a name is a URL and not a path.
+
+    Guide: ``heatfield docs guide/formats``.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from heatfield.io import is_remote
+    >>> is_remote("s3://bucket/tile.laz"), is_remote("tiles/tile.laz")
+    (True, False)
+    """
     return "://" in name
 
 
@@ -27,7 +44,26 @@ def remote_bytes(name: str) -> bytes:
 
 
 def remote_status(name: str) -> tuple[Any, ...]:
-    """Size of a remote file, and what its file system says of its version."""
+    """Size of a remote file, and what its file system says of its version.
+
+    Guide: ``heatfield docs guide/formats``.
+
+    Parameters
+    ----------
+    name : str
+        A URL.
+
+    Returns
+    -------
+    status : tuple
+        Size in bytes, and words by which a change is noticed.
+
+    Examples
+    --------
+    >>> from heatfield.io import remote_status
+    >>> remote_status("s3://bucket/tile.laz")  # doctest: +SKIP
+    (1048576, 'd41d8cd98f00b204e9800998ecf8427e')
+    """
     fsspec = need("fsspec", "files named by a URL", "cluster")
     try:
         system, path = fsspec.core.url_to_fs(name)
