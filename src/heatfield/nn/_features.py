@@ -16,6 +16,17 @@ from ._heat import dimension_spectrum, energy_sums, local_sums, schedule, transi
 def pad_clouds(clouds: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Clouds (m_i, n) as one tensor (B, m, n) filled up with zeros, and the mask (B, m) of real points.
 
+    Guide: ``heatfield docs guide/learning``.
+
+    Parameters
+    ----------
+    clouds : sequence of tensors (m_i, n)
+
+    Returns
+    -------
+    points : (B, m, n)
+    mask : (B, m) bool
+
     Examples
     --------
     >>> import torch
@@ -45,6 +56,8 @@ class HeatFeatures(nn.Module):
     ``heatfield.signatures(points).per_point()`` gives, in the tensor's own precision. There is
     nothing to learn: the module holds no parameters.
 
+    Guide: ``heatfield docs guide/learning``.
+
     Parameters
     ----------
     n_scales, c_min, c_max :
@@ -73,6 +86,10 @@ class HeatFeatures(nn.Module):
     >>> features.sum().backward()
     >>> points.grad.shape
     torch.Size([2, 50, 3])
+    >>> HeatFeatures(n_scales=4).whole(points).shape  # 4 * 4 global numbers and 2 * 4 * 4 of the spectrum
+    torch.Size([2, 48])
+    >>> HeatFeatures(n_scales=4).extra_repr().split(",")[0]
+    'n_scales=4'
     """
 
     def __init__(
@@ -97,7 +114,12 @@ class HeatFeatures(nn.Module):
         self.memory = check_count(memory, "memory", 1)
 
     def extra_repr(self) -> str:
-        """The settings, as torch prints them."""
+        """The settings, as torch prints them.
+
+        Returns
+        -------
+        str
+        """
         schedule = f"n_scales={self.n_scales}, c_min={self.c_min}, c_max={self.c_max}"
         return f"{schedule}, transition={self.transition!r}"
 
@@ -115,7 +137,10 @@ class HeatFeatures(nn.Module):
         scales : (T,) or (B, T), optional
             Diffusion times, in place of the schedule.
 
-        A cloud of fewer than two distinct points has no schedule: its features are NaN.
+        Returns
+        -------
+        features : (B, m, (3 + n) T)
+            A cloud of fewer than two distinct points has no schedule: its features are NaN.
         """
         if isinstance(points, Sequence):
             padded, mask = pad_clouds(points)
@@ -143,6 +168,17 @@ class HeatFeatures(nn.Module):
 
         E2, C2, the Dirichlet energy and its ratio to E2; then composition and contrast of the
         heat dimension spectrum. Differentiable like the rest.
+
+        Parameters
+        ----------
+        points, mask, scales :
+            As of `forward`.
+        hds_sigma : float
+            Width of the heat dimension spectrum.
+
+        Returns
+        -------
+        whole : (B, 4T + 2 (n + 1) T)
         """
         if isinstance(points, Sequence):
             points, mask = pad_clouds(points)
