@@ -16,12 +16,15 @@ def class_curves(
 ) -> Any:
     """A quantity over the scales, class by class: the median, and a band that holds the middle half.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     values : array_like (N, T)
         One row per cloud, for instance the mean heat dimension at each scale.
     labels : sequence of N labels
     ax : matplotlib axes, optional
+    ylabel, title : str, optional
 
     Returns
     -------

@@ -22,6 +22,8 @@ def dimension_over_scales(
 ) -> Any:
     """The cloud once for each scale, coloured by heat dimension; 2-D or 3-D.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     points : array_like (m, 2) or (m, 3)
@@ -31,6 +33,7 @@ def dimension_over_scales(
         Which scales, by index; all of them otherwise.
     columns : int
         Pictures per row.
+    title : str, optional
 
     Returns
     -------

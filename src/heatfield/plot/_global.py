@@ -21,6 +21,8 @@ _CURVES = (
 def global_curves(signatures: Signatures | Sequence[Signatures], names: Sequence[Any] | None = None) -> Any:
     """Energy, response, roughness and relative roughness over the diffusion time, one curve per cloud.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     signatures : Signatures, or a sequence of them

@@ -24,6 +24,8 @@ from ._style import (
 def local_signatures(points: ArrayLike, signatures: Signatures, scales: Sequence[int] | None = None) -> Any:
     """All local signatures of a cloud: one row per quantity, one column per scale.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     points : array_like (m, 2) or (m, 3)

@@ -27,11 +27,14 @@ def pipeline(points: ArrayLike, *, n_scales: int = 8, title: str | None = None) 
     The points, their heat field at a middle scale, their heat dimension at three scales, the heat dimension
     spectrum, the global response, and the descriptor.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     points : array_like (m, 2) or (m, 3)
         Seen along its shortest side.
     n_scales : int
+    title : str, optional
 
     Returns
     -------

@@ -25,6 +25,8 @@ def spectra_by_class(
     over all clouds. Below, by how much the clouds of a class have more or fewer of them:
     their median, and a band that holds the middle half of them.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     compositions : array_like (N, T, K)
@@ -34,6 +36,7 @@ def spectra_by_class(
         The dimensions; 0..K-1 otherwise.
     names : dict, optional
         What to call each label.
+    title : str, optional
 
     Returns
     -------
