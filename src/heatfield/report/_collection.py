@@ -15,6 +15,8 @@ from .._features.descriptor import HFSDescriptor
 class Collection:
     """Described clouds.
 
+    Guide: ``heatfield docs guide/report``.
+
     Attributes
     ----------
     name : str
@@ -29,6 +31,19 @@ class Collection:
     sketches : list of (k, 2) arrays
         A few points of each cloud in the plane, for thumbnails.
     broken : list of (file, place, problem)
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=2, n_points=60)
+    >>> descriptor = hf.HFSDescriptor("desc")
+    >>> rows = descriptor.fit_transform(clouds)
+    >>> found = hf.report.Collection(
+    ...     "orbits", [f"{i}.csv" for i in range(10)], np.full(10, 60), rows, descriptor, 2,
+    ...     [f"class {label}" for label in labels], clouds,
+    ... )
+    >>> found.classes, found.composition().shape, found.scale_name(3)
+    (['class 0', 'class 1', 'class 2', 'class 3', 'class 4'], (10, 8, 3), 'scale 3')
     """
 
     name: str
@@ -53,12 +68,27 @@ class Collection:
         return self.descriptor.n_scales if lengths is None else len(lengths)
 
     def scale_name(self, a: int) -> str:
-        """``scale 3``, with its length where all clouds have the same."""
+        """``scale 3``, with its length where all clouds have the same.
+
+        Parameters
+        ----------
+        a : int
+            The finest scale is 0.
+
+        Returns
+        -------
+        str
+        """
         lengths = self.descriptor.lengths
         return f"scale {a}" if lengths is None else f"scale {a}, √t = {lengths[a]:g}"
 
     def composition(self) -> Array:
-        """Shares of each dimension (N, T, K), read from the block "hds"."""
+        """Shares of each dimension (N, T, K), read from the block "hds".
+
+        Returns
+        -------
+        shares : (N, T, K)
+        """
         block = self.features[:, self.descriptor.layout().columns["hds"]]
         shares = block[:, : block.shape[1] // 2]
         return shares.reshape(len(block), -1, self.steps).transpose(0, 2, 1)

@@ -31,6 +31,8 @@ def report_page(
 ) -> str:
     """A page of HTML about a collection, with nothing to load from elsewhere.
 
+    Guide: ``heatfield docs guide/report``.
+
     Parameters
     ----------
     collection : Collection
@@ -44,6 +46,23 @@ def report_page(
         Form of the two figures.
     tick : callable
         Called after every fold, with the number of folds that are done and of all folds.
+    seed : int
+        Of folds and map.
+
+    Returns
+    -------
+    page : str
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=4, n_points=60)
+    >>> descriptor = hf.HFSDescriptor("simple")
+    >>> rows, files = descriptor.fit_transform(clouds), [f"{i}.csv" for i in range(20)]
+    >>> words = [f"class {label}" for label in labels]
+    >>> orbits = hf.report.Collection("orbits", files, np.full(20, 60), rows, descriptor, 2, words, clouds)
+    >>> hf.report.report_page(orbits, folds=2, embedding="pca").startswith("<!doctype html>")
+    True
     """
     check_choice(figures, "figures", tuple(MEDIA))
     found = make_map(collection.features, collection.descriptor, embedding, seed)
