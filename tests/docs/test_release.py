@@ -62,6 +62,16 @@ def test_conda_recipe_parses_and_agrees_with_the_project():
     assert (folder / recipe["source"]["path"] / recipe["about"]["license_file"]).is_file()
 
 
+def test_every_extra_for_users_is_tried_alone():
+    """Those for building, testing and measuring the library itself, and those made of others, are not."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    script = (ROOT / "tools" / "release_check.sh").read_text()
+    tried = re.search(r"\$\{EXTRAS:-([\w ]+)\}", script)[1].split()
+    assert set(tried) == {"none", *extras} - {"bench", "test", "lint", "docs", "all"}
+    checks = (ROOT / "tools" / "release_content.py").read_text()
+    assert all(f'"{extra}"' in checks for extra in tried if extra != "none")
+
+
 def test_typing_scripts_and_styles_are_among_the_files():
     files = needed()
     assert "py.typed" in files
