@@ -14,7 +14,7 @@ os.environ.setdefault("MPLBACKEND", "agg")
 
 import heatfield  # noqa: E402
 from heatfield._base import announce  # noqa: E402
-from tools.site import api, columns_page, commands, moving_picture, paper  # noqa: E402
+from tools.site import api, columns_page, commands, guide_links, moving_picture, paper  # noqa: E402
 
 project = "heatfield"
 author = "The heatfield authors"
@@ -110,6 +110,13 @@ def keep_bars(
             lines[k] = "``".join(parts)
 
 
+def link_guide(
+    _app: object, _what: str, _name: str, _object: object, _options: object, lines: list[str]
+) -> None:
+    """The page that a docstring names becomes a link."""
+    lines[:] = guide_links.linked(lines)
+
+
 def further_pages(_app: object, page: str, source: list[str]) -> None:
     """A page that lies in docs itself, outside the folders, is listed in the guide."""
     if page == "guide/index":
@@ -122,3 +129,4 @@ def setup(app: object) -> None:
     app.connect("builder-inited", generate, priority=100)  # type: ignore[attr-defined]
     app.connect("source-read", further_pages)  # type: ignore[attr-defined]
     app.connect("autodoc-process-docstring", keep_bars, priority=100)  # type: ignore[attr-defined]
+    app.connect("autodoc-process-docstring", link_guide, priority=100)  # type: ignore[attr-defined]

@@ -35,7 +35,7 @@ try base "[io,show]" "$python" "$root/tools/smoke_test.py"
 "$place/base/bin/heatfield" demo -o "$place/demo" --clouds 10 --jobs 1
 "$place/base/bin/heatfield" --version
 
-for extra in ${EXTRAS:-none io show torch baselines persistence}; do
+for extra in ${EXTRAS:-none io show torch search cluster dimension baselines persistence}; do
     echo "== extra alone: $extra"
     case $extra in none) extras="" ;; *) extras="[$extra]" ;; esac
     try "$extra" "$extras" "$python" "$root/tools/release_content.py" --extra "$extra"

@@ -72,6 +72,22 @@ def check_extra(extra: str) -> None:
         import torch
 
         assert hf.nn.HeatFeatures()(torch.tensor(points)[None]).shape == (1, 60, 48)
+    elif extra == "search":
+        rows = np.random.default_rng(0).normal(size=(2000, hf.HFSDescriptor("simple").layout().width))
+        index = hf.HFSIndex("simple", method="approximate").build_features(rows, n_dims=3)
+        assert index.query_features(rows[7:8], k=1).names == [["7"]]
+    elif extra == "cluster":
+        import distributed
+
+        Path("extra.txt").write_text("four")
+        assert hf.io.remote_status(Path("extra.txt").resolve().as_uri())[0] == 4  # by fsspec
+        with distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client:
+            assert client.submit(len, "four").result() == 4
+        assert callable(hf.cluster.describe)
+    elif extra == "dimension":
+        import skdim
+
+        assert skdim.id.TwoNN().fit_transform(points) > 0
     elif extra in ("baselines", "persistence"):
         found = {record.name: record for record in hf.baselines.available()}
         name = "FPFH" if extra == "baselines" else "MPLandscape"

@@ -37,11 +37,10 @@ hf.write_points(folder / "tile.las", points)
 # %%
 # Describe every point
 # --------------------
-# The scales are lengths here: we want to look 10 cm to 1.5 m far. ``hf.signatures`` takes times t, whose root is a length.
+# The scales are lengths here, the roots of the times t: we want to look 10 cm to 1.5 m far.
 
 points = hf.read_points(folder / "tile.las")
-lengths = np.array([0.1, 0.2, 0.4, 0.8, 1.5])
-s = hf.signatures(points, lengths**2, tol=1e-5, n_jobs=-1)
+s = hf.signatures(points, lengths=[0.1, 0.2, 0.4, 0.8, 1.5], tol=1e-5, n_jobs=-1)
 kinds = s.local_type(2)
 for part in ("ground", "trunk", "crown"):
     words, counts = np.unique(kinds[names == part], return_counts=True)
@@ -70,6 +69,7 @@ cloud = hf.read_cloud(folder / "out.las")
 print(cloud)
 
 # %%
-# On the command line, for a folder of tiles (a run that is killed goes on where it was)::
+# On the command line, for a folder of tiles (a run that is killed goes on where it was); the files with columns
+# are then in ``tiles_points/``::
 #
-#     heatfield describe tiles/ -o tiles.parquet --per-point las --point-channels dimension,local_type
+#     heatfield describe tiles/ -o tiles.parquet --per-point las --point-channels dimension,local_type --lengths 0.1,0.2,0.4,0.8,1.5

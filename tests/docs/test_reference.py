@@ -4,10 +4,11 @@ import contextlib
 import io
 import re
 
+import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield.cli import VERBS, main
+from heatfield.cli import VERBS, _dictionary, main
 from heatfield.experiments._published import PUBLISHED
 from tools.site import api, columns, columns_page, commands, paper, paper_tables, public
 
@@ -94,6 +95,21 @@ def test_the_question_of_the_dictionary():
     page = columns_page.page()
     for variant in ("desc", "joint"):
         assert all(f"`{name}`" in page for name in columns.layout_of(variant).names)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_every_column_of_a_table_and_of_points_is_explained(n):
+    page = columns_page.page()
+    points = np.random.default_rng(0).random((30, n))
+    s = hf.signatures(points, lengths=[0.1, 0.2], with_directions=True)
+    channels = [name for name in hf.io.channel_names() if name != "local_type"]
+    for name in (*s.get_feature_names_out(channels), "local_type_s0"):
+        found = columns.explain_point(name)
+        assert all((found.channel, found.unit, found.high)), name
+        assert f"`{re.sub('_s1$', '_s0', name)}`" in page, name
+    assert {f"`{name}`" for name in _dictionary._FIXED} <= set(re.findall(r"`\w+`", page))
+    with pytest.raises(ValueError, match="'normal_s0'"):
+        columns.explain_point("normal_s0")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 
+import heatfield as hf
 from benchmarks.lib.results import ROOT
 from tools.release_content import check_wheel, needed
 
@@ -35,6 +36,40 @@ def test_conda_recipe_has_the_same_bounds():
             wanted.add(f"{CONDA_NAMES.get(name, name)} {bound}")
         assert listed == wanted
     assert f"python {project['requires-python']}" in recipe
+
+
+def test_conda_recipe_parses_and_agrees_with_the_project():
+    """Filled in as conda-build does it: its own functions for files, then YAML."""
+    jinja2, yaml = pytest.importorskip("jinja2"), pytest.importorskip("yaml")
+    folder = ROOT / "packaging" / "conda"
+
+    def load_file_regex(load_file, regex_pattern, from_recipe_dir):
+        assert from_recipe_dir
+        return re.search(regex_pattern, (folder / load_file).read_text())
+
+    template = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(
+        (folder / "meta.yaml").read_text()
+    )
+    recipe = yaml.safe_load(template.render(load_file_regex=load_file_regex, PYTHON="python"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert recipe["package"] == {"name": project["project"]["name"], "version": hf.__version__}
+    scripts = [f"{name} = {place}" for name, place in project["project"]["scripts"].items()]
+    assert recipe["build"]["entry_points"] == scripts
+    assert recipe["about"]["summary"] == project["project"]["description"]
+    assert recipe["about"]["license"] == project["project"]["license"]
+    needed = {line.replace(">=", " >=") for line in project["build-system"]["requires"]}
+    assert needed <= set(recipe["requirements"]["host"])
+    assert (folder / recipe["source"]["path"] / recipe["about"]["license_file"]).is_file()
+
+
+def test_every_extra_for_users_is_tried_alone():
+    """Those for building, testing and measuring the library itself, and those made of others, are not."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    script = (ROOT / "tools" / "release_check.sh").read_text()
+    tried = re.search(r"\$\{EXTRAS:-([\w ]+)\}", script)[1].split()
+    assert set(tried) == {"none", *extras} - {"bench", "test", "lint", "docs", "all"}
+    checks = (ROOT / "tools" / "release_content.py").read_text()
+    assert all(f'"{extra}"' in checks for extra in tried if extra != "none")
 
 
 def test_typing_scripts_and_styles_are_among_the_files():

@@ -10,13 +10,13 @@ from pathlib import Path
 from .public import Name, all_names, modules, names, page_of
 
 # Members of these are of scikit-learn, torch or Python, and documented there.
-_BASES = (
+BASES = (
     "BaseEstimator", "ClassifierMixin", "TransformerMixin", "OneToOneFeatureMixin",
     "ClassNamePrefixFeaturesOutMixin", "_SetOutputMixin", "_MetadataRequester", "Module", "tuple", "list",
     "dict", "object", "Exception", "Warning",
 )  # fmt: skip
 # Methods that scikit-learn writes into a class itself.
-_WRITTEN_IN = ("set_fit_request", "set_score_request", "set_partial_fit_request", "set_transform_request",
+WRITTEN_IN = ("set_fit_request", "set_score_request", "set_partial_fit_request", "set_transform_request",
                "set_predict_request", "set_predict_proba_request", "set_output")  # fmt: skip
 
 
@@ -40,8 +40,8 @@ def name_page(one: Name) -> str:
     if one.repeated:
         lines.append("   :no-index:")
     if one.kind in ("class", "exception"):
-        lines += ["   :members:", f"   :inherited-members: {', '.join(_BASES)}"]
-        lines.append(f"   :exclude-members: {', '.join(_WRITTEN_IN)}")
+        lines += ["   :members:", f"   :inherited-members: {', '.join(BASES)}"]
+        lines.append(f"   :exclude-members: {', '.join(WRITTEN_IN)}")
     return "\n".join([*lines, ""])
 
 

@@ -37,6 +37,18 @@ _LOCAL = {
         "neighbours lie to one side: ends, edges, and points beside something denser",
     ),
 }
+# Columns of points that follow from spectrum and directions: e_k = 1 + 2tλ_k is the extent along a direction.
+_SHAPE = {
+    "linearity": ("(e₁ - e₂) / e₁", "1 on a filament, 0 on a surface and in a volume"),
+    "planarity": ("(e₂ - e₃) / e₁", "1 on a surface, 0 on a filament and in a volume"),
+    "sphericity": ("eₙ / e₁", "1 in a volume, 0 on a filament or surface"),
+    "verticality": ("1 - |n_z| of the normal", "1 on a wall, 0 on level ground"),
+    "normal": ("a coordinate of the unit normal, which points up", "the surface faces this axis"),
+    "local_type": (
+        "code of the local type: 0 point, 1 filament, 2 surface, 3 volume, 4 junction, 5 undefined",
+        "a code, not a quantity",
+    ),
+}
 _GLOBAL = {
     "energy": ("E₂ = ∫u² dy", "length⁻ⁿ", "heat is concentrated: points overlap strongly"),
     "response": (
@@ -68,6 +80,18 @@ def explain(name: str) -> Column:
         if found := re.fullmatch(pattern, name):
             return words(block, **found.groupdict())
     raise ValueError(f"{name!r} is no column of a descriptor (schema {SCHEMA})")
+
+
+def explain_point(name: str) -> Column:
+    """What a column of points is, as ``describe --per-point`` and ``per_point`` name them."""
+    if found := re.fullmatch(rf"({'|'.join(_SHAPE)})([xyz]?)_s(\d+)", name):
+        what, high = _SHAPE[found[1]]
+        if (found[1] == "normal") == bool(found[2]):
+            return Column("of points", what, "one number per point", _scale(found[3]), "pure number", high)
+    if found := re.fullmatch(r"(density|dimension|transition|spectrum\d+)_s(\d+)", name):
+        what, unit, high = _local(found[1])
+        return Column("of points", what, "one number per point", _scale(found[2]), unit, high)
+    raise ValueError(f"{name!r} is no column of points")
 
 
 def _local(channel: str, log: bool = False) -> tuple[str, str, str]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
-from .columns import Column, explain, layout_of
+from heatfield.cli._dictionary import _FIXED
+from heatfield.io import channel_names
+
+from .columns import Column, explain, explain_point, layout_of
 
 _INTRO = """# Column dictionary
 
-Every column of `HFSDescriptor` and of `heatfield describe`, written from the layout of the library (schema {schema}). A name is
+Every column of `HFSDescriptor` and of `heatfield describe`, [beside the features](#columns-beside) and [of points](#columns-points) too, written from the layout of the library (schema {schema}). A name is
 read from left to right: **block**, **channel** or statistic, **scale**.
 
 | name | read as |
@@ -48,7 +51,39 @@ def page() -> str:
         if block in desc.columns:
             names = list(dict.fromkeys([*desc.names[desc.columns[block]], *names]))
         text += f"\n(columns-{block})=\n## {block}\n\n{_table(names)}\n{_list(block, names)}"
-    return text
+    return text + _beside() + _of_points()
+
+
+def _beside() -> str:
+    """Columns of a table of `describe` that are no features."""
+    lines = ["", "(columns-beside)=", "## Beside the features", "", "In a table of `heatfield describe`.", ""]
+    lines += ["| column | what |", "|---|---|"]
+    lines += [f"| `{name}` | {what} |" for name, what in _FIXED.items()]
+    return "\n".join(
+        [*lines, "| `length_s0` … `length_s7` | √t of this scale, in the unit of the data |", ""]
+    )
+
+
+def point_columns(n: int = 3) -> list[str]:
+    """Names of all columns of points at scale 0, in n dimensions."""
+    axes = {"spectrum": [str(k + 1) for k in range(n)], "normal": list("xyz"[:n])}
+    return [f"{channel}{axis}_s0" for channel in channel_names() for axis in axes.get(channel, [""])]
+
+
+def _of_points() -> str:
+    """Columns of files of points."""
+    lines = ["", "(columns-points)=", "## Columns of points", ""]
+    lines += [
+        "One row per point: `describe --per-point` (the first four kinds, others by `--point-channels`), `survey` and "
+        "`s.per_point()`. `_s0` is the finest scale; files state √t of each. Below, e_k = 1 + 2tλ_k is the extent along the k-th direction.",
+        "",
+        "| column | what | unit | a high value means |",
+        "|---|---|---|---|",
+    ]
+    for name in point_columns():
+        c = explain_point(name)
+        lines.append(f"| `{name}` | {c.channel} | {c.unit} | {c.high} |".replace("|n_z|", "abs(n_z)"))
+    return "\n".join([*lines, ""])
 
 
 def _sentence(c: Column) -> str:

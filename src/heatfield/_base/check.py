@@ -25,7 +25,19 @@ GREATEST_RATIO = 1e280
 
 
 class HeatFieldWarning(UserWarning):
-    """Something could be computed only in part, or looks like a mistake."""
+    """Something could be computed only in part, or looks like a mistake.
+
+    Guide: ``heatfield docs theory/choices``.
+
+    Examples
+    --------
+    >>> import warnings, heatfield as hf
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     scales = hf.scale_schedule([[1.0, 2.0]], n_scales=2)
+    >>> found[0].category.__name__, scales.tolist()
+    ('HeatFieldWarning', [nan, nan])
+    """
 
 
 def as_points(points: ArrayLike, name: str = "points") -> Array:

@@ -83,7 +83,23 @@ def open_atomically(target: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def write_atomically(target: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file whole or not at all; see `open_atomically`."""
+    """Write a file whole or not at all; see `open_atomically`.
+
+    Guide: ``heatfield docs guide/formats``.
+
+    Parameters
+    ----------
+    target : path-like
+    data : bytes
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_atomically(f"{folder}/a.txt", b"all of it")
+    ...     Path(folder, "a.txt").read_text()
+    'all of it'
+    """
     with open_atomically(target) as file:
         file.write(data)
 

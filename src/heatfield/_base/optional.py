@@ -17,6 +17,8 @@ def need(
 ) -> ModuleType:
     """The module, or an ImportError of one sentence that says what to install.
 
+    Guide: ``heatfield docs guide/formats``.
+
     Parameters
     ----------
     module : str
@@ -31,6 +33,10 @@ def need(
         Which of the two agrees with the purpose.
     command : str, optional
         What to install it with where it belongs to no extra.
+
+    Returns
+    -------
+    module : module
 
     Examples
     --------

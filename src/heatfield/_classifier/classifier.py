@@ -30,6 +30,8 @@ class HFSClassifier(CloudClassifier):
     run       random_state, n_jobs; of the learned variants: device, checkpoint, cache, progress
     ========  =====================================================================================
 
+    Guide: ``heatfield docs guide/learning``.
+
     Parameters
     ----------
     variant : "simple", "desc", "joint", "full" or "dgcnn"
@@ -102,6 +104,8 @@ class HFSClassifier(CloudClassifier):
     >>> model = hf.HFSClassifier("simple", head="svm").fit(clouds[::2], labels[::2])
     >>> model.predict(clouds[1::2]).shape, model.score(clouds[1::2], labels[1::2]) > 0.4
     ((30,), True)
+    >>> model.predict_proba(clouds[:2]).shape
+    (2, 5)
     """
 
     def __init__(

@@ -66,6 +66,14 @@ class CloudClassifier(ClassifierMixin, CloudEstimator):
         Returns
         -------
         self : HFSClassifier
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=4, n_points=60)
+        >>> features = hf.HFSDescriptor("desc", n_scales=4).fit_transform(clouds)
+        >>> hf.HFSClassifier("desc", n_scales=4, head="svm").fit_features(features, labels, n_dims=2).n_dims_
+        2
         """
         self._forget()
         n = check_count(n_dims, "n_dims", 1)
@@ -91,9 +99,10 @@ class CloudClassifier(ClassifierMixin, CloudEstimator):
     def predict_proba(self, clouds: Sequence[ArrayLike]) -> Array:
         """The probability of each class for each cloud.
 
-        They are ordered like the predictions, but not calibrated. Linear discriminants ("lda") assume normal
-        features of one covariance and are too sure of themselves, above all with few clouds; support vectors
-        have no probabilities of their own: theirs are the softmax of the one-against-rest decision values.
+        They are ordered like the predictions. Those of linear discriminants ("lda") are calibrated: decision
+        values are divided by a temperature that was found on held-out training clouds, where every class has
+        three or more. Support vectors have no probabilities of their own: theirs are the softmax of the
+        one-against-rest decision values, and not calibrated; nor are those of the networks.
 
         Parameters
         ----------
@@ -138,6 +147,15 @@ class CloudClassifier(ClassifierMixin, CloudEstimator):
         Returns
         -------
         probabilities : (N, classes)
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=4, n_points=60)
+        >>> rows = hf.HFSDescriptor("simple").fit_transform(clouds)  # once, for all splits
+        >>> model = hf.HFSClassifier("simple", head="lda").fit_features(rows[::2], labels[::2], n_dims=2)
+        >>> model.predict_proba_features(rows[1::2]).shape
+        (10, 5)
         """
         return self._fitted_module(features).probabilities(self, features)
 
@@ -154,6 +172,14 @@ class CloudClassifier(ClassifierMixin, CloudEstimator):
         -------
         table : PointTable
             Its method ``take`` chooses clouds.
+
+        Examples
+        --------
+        >>> import numpy as np, heatfield as hf
+        >>> clouds = [np.random.default_rng(i).normal(size=(m, 3)) for i, m in enumerate((20, 30))]
+        >>> table = hf.HFSClassifier("full").point_table(clouds)
+        >>> table.starts.tolist(), table.take([1]).starts.tolist()
+        ([0, 20, 50], [0, 30])
         """
         checked = as_clouds(clouds)
         return learned.table_of(self, checked, learned.point_recipe(self, checked[0].shape[1]), cache=cache)
@@ -196,6 +222,13 @@ class CloudClassifier(ClassifierMixin, CloudEstimator):
         Returns
         -------
         model : HFSClassifier
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> hf.HFSClassifier.load("no such folder")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ValueError: there is no model at 'no such folder': ...
         """
         from .saving.classifier import load_classifier
 

@@ -21,6 +21,8 @@ from .settings import DescriptorSettings, options_of
 class HFSDescriptor(TransformerMixin, CloudEstimator):
     """Closed-form heat field descriptors of clouds of any size: a scikit-learn transformer.
 
+    Guide: ``heatfield docs guide/describe``.
+
     Parameters
     ----------
     variant : "simple", "desc" or "joint"
@@ -71,6 +73,9 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
     (3, 336)
     >>> hf.HFSDescriptor("desc").get_feature_names_out()[-1]
     'spectrum_3_p90_s7'
+    >>> descriptor = hf.HFSDescriptor("joint", blocks=["hds", "gradient"]).fit(clouds)
+    >>> descriptor.transform(clouds[:1]).shape, descriptor.layout().columns["gradient"]
+    ((1, 104), slice(64, 104, None))
     """
 
     def __init__(
@@ -109,6 +114,11 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
     def fit(self, clouds: Sequence[ArrayLike], y: Any = None) -> HFSDescriptor:  # noqa: ARG002
         """Check the parameters and learn the dimension of the points; there is nothing else to learn.
 
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+        y : ignored
+
         Returns
         -------
         self : HFSDescriptor
@@ -128,6 +138,10 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
     def fit_transform(self, clouds: Sequence[ArrayLike], y: Any = None, **params: Any) -> Any:  # noqa: ARG002
         """`fit` and `transform`, checking the clouds once.
 
+        Parameters
+        ----------
+        clouds, y, **params : as of `fit`; only the clouds count
+
         Returns
         -------
         features : (N, columns)
@@ -138,6 +152,11 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
     def transform(self, clouds: Sequence[ArrayLike]) -> Array:
         """Descriptors of N clouds.
 
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+            Of the dimension that `fit` met.
+
         Returns
         -------
         features : (N, columns)
@@ -147,6 +166,10 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:  # noqa: ARG002
         """Names of block, statistic and scale, as in ``dimension_p90_s3``.
+
+        Parameters
+        ----------
+        input_features : ignored
 
         Returns
         -------

@@ -46,6 +46,8 @@ class HeatField(Summarised):
     of T of them, and return (q, ...) or (q, T, ...). Logarithmic quantities (`log_value`,
     `log_hessian`, `dimension`) are right also where u itself underflows to 0.
 
+    Guide: ``heatfield docs theory/signatures``.
+
     Parameters
     ----------
     points : array_like (m, n)
@@ -132,18 +134,60 @@ class HeatField(Summarised):
         return summary_of_field(self)
 
     def log_value(self, at: ArrayLike, t: ArrayLike) -> Array:
-        """log u, finite where u underflows. (q,) or (q, T)."""
+        """log u, finite where u underflows. (q,) or (q, T).
+
+        Parameters
+        ----------
+        at, t : places and times, as of `value`
+
+        Returns
+        -------
+        log_u : (q,) or (q, T)
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> field = hf.HeatField([[0.0]])
+        >>> float(field.value([[99.0]], t=1.0)[0]), field.log_value([[99.0]], t=1.0).round(2).tolist()
+        (0.0, [-2451.52])
+        """
         view = _View(self, at, t, moments=False)
         return view.shaped(view.log_value)
 
     def value(self, at: ArrayLike, t: ArrayLike) -> Array:
-        """u(y, t), 0 where it is below the smallest number there is. (q,) or (q, T)."""
+        """u(y, t), 0 where it is below the smallest number there is. (q,) or (q, T).
+
+        Parameters
+        ----------
+        at : array_like (q, n)
+            Places, anywhere.
+        t : float or (T,)
+            Diffusion times.
+
+        Returns
+        -------
+        u : (q,), or (q, T) for several times
+        """
         return _in_range(lambda: np.exp(self.log_value(at, t)))
 
     def gradient(self, at: ArrayLike, t: ArrayLike) -> Array:
         """The gradient of u in space, u <x_j - y> / 2t, <> the mean under the weights at y. (q, [T,] n).
 
         As `value`, it is 0 where it is below the smallest number there is.
+
+        Parameters
+        ----------
+        at, t : places and times, as of `value`
+
+        Returns
+        -------
+        gradient : (q, n) or (q, T, n)
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> hf.HeatField([[0.0, 0.0]]).gradient([[1.0, 2.0]], t=0.5).round(4).tolist()
+        [[-0.0131, -0.0261]]
         """
         view = _View(self, at, t, moments=True)
         return view.shaped(_in_range(lambda: np.exp(view.log_value)[..., None] * view.log_gradient))
@@ -155,6 +199,14 @@ class HeatField(Summarised):
 
     def hessian(self, at: ArrayLike, t: ArrayLike) -> Array:
         """The second derivatives of u in space; their trace is du/dt. (q, [T,] n, n).
+
+        Parameters
+        ----------
+        at, t : places and times, as of `value`
+
+        Returns
+        -------
+        hessian : (q, n, n) or (q, T, n, n)
 
         Examples
         --------
@@ -172,6 +224,22 @@ class HeatField(Summarised):
 
         2t Q = C / 2t - I, with C the covariance of the points under the weights seen at y.
         The eigenvalues of 2t Q are the ``spectrum`` of `signatures`: 0 along the data, -1 across.
+
+        Parameters
+        ----------
+        at, t : places and times, as of `value`
+
+        Returns
+        -------
+        Q : (q, n, n) or (q, T, n, n)
+
+        Examples
+        --------
+        >>> import numpy as np, heatfield as hf
+        >>> line = np.c_[np.linspace(-9, 9, 1000), np.zeros(1000)]  # along x
+        >>> Q = hf.HeatField(line).log_hessian([[0.0, 0.0]], t=0.1)[0]
+        >>> (1 + 2 * 0.1 * Q).round(3).diagonal().tolist()  # 1 along the data, 0 across
+        [1.0, 0.0]
         """
         view = _View(self, at, t, moments=True)
         return view.shaped(view.log_hessian)
@@ -181,6 +249,14 @@ class HeatField(Summarised):
 
         On the data it is the local dimension; away from it the squared distance to the
         data, in units of 2t, is added.
+
+        Parameters
+        ----------
+        at, t : places and times, as of `value`
+
+        Returns
+        -------
+        d : (q,) or (q, T)
         """
         view = _View(self, at, t, moments=True)
         return view.shaped(view.dimension)

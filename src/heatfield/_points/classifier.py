@@ -26,6 +26,8 @@ from .trees import Trees
 class HFSPointClassifier(ClassifierMixin, CloudEstimator):
     """Label every point of a cloud by its heat field signatures at lengths that all clouds share.
 
+    Guide: ``heatfield docs guide/points``.
+
     Parameters
     ----------
     lengths : sequence of float, optional
@@ -74,6 +76,19 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
     >>> found = model.predict(clouds[1:])[0]
     >>> found.shape, bool((found == labels[1]).mean() > 0.6)
     ((3000,), True)
+    >>> model.predict_proba(clouds[1:])[0].shape, model.score(clouds[1:], labels[1:]) > 0.3
+    ((3000, 5), True)
+    >>> rows = model.features(clouds[1], model.settings_)
+    >>> bool((model.predict_proba_features(rows) == model.predict_proba(clouds[1:])[0]).all())
+    True
+    >>> again = hf.HFSPointClassifier(iterations=5).fit_features(rows, labels[1], model.settings_for(clouds))
+    >>> [block for block, _ in again.feature_groups(model.settings_)][:2]
+    ['density', 'dimension']
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     model.save(f"{place}/forest")
+    ...     hf.HFSPointClassifier.load(f"{place}/forest").classes_.tolist()
+    [0, 1, 2, 3, 4]
     """
 
     def __init__(
@@ -142,7 +157,17 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
         return self.fit_features(np.concatenate(tables), y, settings)
 
     def settings_for(self, points: Sequence[Array]) -> PointFeatureSettings:
-        """Which features: the options, with lengths from the clouds where none were given."""
+        """Which features: the options, with lengths from the clouds where none were given.
+
+        Parameters
+        ----------
+        points : list of (m_i, n) arrays
+            The training clouds.
+
+        Returns
+        -------
+        settings : PointFeatureSettings
+        """
         lengths = self.lengths
         if lengths is None:
             lengths = propose_lengths(points, thread_count(self.n_jobs))
@@ -162,11 +187,34 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
         columns: Columns | None = None,
         rows: NDArray[np.int64] | None = None,
     ) -> Features:
-        """Features (q, F) at the chosen points of one cloud, None for all."""
+        """Features (q, F) at the chosen points of one cloud, None for all.
+
+        Parameters
+        ----------
+        points : (m, n)
+        settings : PointFeatureSettings
+            By `settings_for`, or ``settings_`` of a fitted classifier.
+        columns : mapping of str to (m,) array, optional
+            Where the settings name columns.
+        rows : (q,) int, optional
+
+        Returns
+        -------
+        features : (q, F) float32
+        """
         return point_features(points, settings, columns, rows, thread_count(self.n_jobs))
 
     def feature_groups(self, settings: PointFeatureSettings) -> list[tuple[str, list[str]]]:
-        """Each block with the names of its columns."""
+        """Each block with the names of its columns.
+
+        Parameters
+        ----------
+        settings : PointFeatureSettings
+
+        Returns
+        -------
+        groups : list of (block, names)
+        """
         return settings.columns_of_blocks()
 
     def fit_features(self, features: Features, labels: Any, settings: PointFeatureSettings) -> Self:
@@ -213,7 +261,16 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
         )
 
     def predict_proba_features(self, features: Features) -> Array:
-        """The probability of each class (N, classes) from features."""
+        """The probability of each class (N, classes) from features.
+
+        Parameters
+        ----------
+        features : (N, F)
+
+        Returns
+        -------
+        probabilities : (N, classes)
+        """
         check_is_fitted(self, "classes_")
         if hasattr(self, "trees_"):
             return self.trees_.probabilities(features, thread_count(self.n_jobs))
@@ -223,6 +280,12 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
         self, clouds: Sequence[Any], *, columns: Sequence[Columns] | None = None
     ) -> list[Array]:
         """The probability of each class for every point.
+
+        Parameters
+        ----------
+        clouds : sequence of (m_i, n) arrays, or of `Cloud`
+        columns : sequence of mappings, optional
+            As of `fit`.
 
         Returns
         -------
@@ -246,6 +309,10 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
     def predict(self, clouds: Sequence[Any], *, columns: Sequence[Columns] | None = None) -> list[NDArray]:
         """The label of every point.
 
+        Parameters
+        ----------
+        clouds, columns : as of `predict_proba`
+
         Returns
         -------
         labels : list of (m_i,) arrays
@@ -255,7 +322,18 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
         ]
 
     def score(self, clouds: Sequence[Any], labels: Sequence[Any], sample_weight: Any = None) -> float:  # noqa: ARG002
-        """Mean intersection over union of the classes, over the points of all clouds."""
+        """Mean intersection over union of the classes, over the points of all clouds.
+
+        Parameters
+        ----------
+        clouds : sequence of (m_i, n) arrays, or of `Cloud`
+        labels : sequence of (m_i,) arrays
+        sample_weight : ignored
+
+        Returns
+        -------
+        iou : float
+        """
         from .scores import confusion, mean_iou
 
         found = np.concatenate(self.predict(clouds))
@@ -263,7 +341,14 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
         return mean_iou(confusion(true, found, self.classes_))
 
     def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
-        """Write the model to a folder: numbers as safetensors, the rest as JSON. Of "boosting" only."""
+        """Write the model to a folder: numbers as safetensors, the rest as JSON. Of "boosting" only.
+
+        Parameters
+        ----------
+        folder : path-like
+        notes : mapping, optional
+            Kept with the model, as JSON.
+        """
         from .saving import save_points
 
         check_is_fitted(self, "classes_")
@@ -271,7 +356,16 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """A model that `save` wrote. No code is run; a changed or mismatched file is a ValueError."""
+        """A model that `save` wrote. No code is run; a changed or mismatched file is a ValueError.
+
+        Parameters
+        ----------
+        folder : path-like
+
+        Returns
+        -------
+        model : HFSPointClassifier
+        """
         from .saving import load_points
 
         return load_points(cls, folder)

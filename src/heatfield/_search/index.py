@@ -27,6 +27,8 @@ class HFSIndex(Changing, Finding):
     Descriptors are standardised as in `HFSClassifier`: gaps filled with the median, columns that vary by
     round-off only set to 0. What is added later is standardised by the same numbers.
 
+    Guide: ``heatfield docs guide/search``.
+
     Parameters
     ----------
     descriptor : str or HFSDescriptor
@@ -63,6 +65,21 @@ class HFSIndex(Changing, Finding):
     ('0', 0.0)
     >>> len(index.remove(["0"]))
     49
+    >>> more, _ = hf.datasets.make_orbit5k(n_per_class=1, n_points=100, random_state=1)
+    >>> index.add(more, labels=range(5), names=list("abcde")).names[-1], index.sketch_of(-1).shape[1]
+    ('e', 2)
+    >>> round(index.evaluate().nearest, 1) > 0.2
+    True
+    >>> rows = index.descriptor_.transform(clouds)
+    >>> quick = hf.HFSIndex().build_features(rows, n_dims=2)
+    >>> quick = quick.add_features(rows, names=[f"again {i}" for i in range(50)])
+    >>> quick.query_features(rows[:1], k=2).names[0]
+    ['0', 'again 0']
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     index.save(f"{place}/orbits")
+    ...     len(hf.HFSIndex.load(f"{place}/orbits"))
+    54
     """
 
     def __init__(
@@ -171,6 +188,10 @@ class HFSIndex(Changing, Finding):
     @classmethod
     def load(cls, folder: str | Path) -> HFSIndex:
         """An index that was saved.
+
+        Parameters
+        ----------
+        folder : path-like
 
         Returns
         -------

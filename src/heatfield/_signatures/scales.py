@@ -26,6 +26,8 @@ def scale_schedule(
     r_nn is the mean nearest-neighbour distance over *distinct* points and diam the
     exact largest distance between two points; no table of distances is made.
 
+    Guide: ``heatfield docs theory/signatures``.
+
     Parameters
     ----------
     points : array_like (m, n)
@@ -103,6 +105,18 @@ def adaptive_scales(
     r_i(k) is the distance from point i to its k-th neighbour, itself not counted; c_a are
     ``n_scales`` log-spaced multipliers from ``c_min`` to ``c_max``. The paper leaves the
     multipliers open; the defaults span the same ratio of lengths, about 16, whatever the cloud.
+
+    Guide: ``heatfield docs theory/choices``.
+
+    Parameters
+    ----------
+    points : array_like (m, n)
+    n_scales : int, default 8
+        T, at least 2.
+    k : int
+        Which neighbour gives the length; smaller than the number of points.
+    c_min, c_max : float
+        The first and the last multiplier, 0 < c_min < c_max.
 
     Returns
     -------

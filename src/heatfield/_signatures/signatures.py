@@ -40,6 +40,8 @@ class HeatDimensionSpectrum(Summarised):
 class Signatures(Summarised):
     """Heat Field Signatures of one cloud of m points in n dimensions, at T scales.
 
+    Guide: ``heatfield docs theory/signatures``.
+
     Attributes
     ----------
     scales : (T,), or (m, T) where every point has its own
@@ -62,6 +64,16 @@ class Signatures(Summarised):
         that spans the same plane. None unless it was asked for.
     plan : Plan
         What was chosen for each scale and why; None where nothing could be computed.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> points, _ = hf.datasets.make_mixed_shape()
+    >>> s = hf.signatures(points[:500])
+    >>> s.dimension.shape, s.energy.shape, s.hds.composition.shape
+    ((500, 8), (8,), (8, 4))
+    >>> s.per_point().shape, s.per_point(["linearity"]).shape
+    ((500, 48), (500, 8))
     """
 
     scales: Array
@@ -132,6 +144,11 @@ class Signatures(Summarised):
     def get_feature_names_out(self, channels: Sequence[str] | None = None) -> np.ndarray:
         """Names of the columns of `per_point`: ``dimension_s0``, ``spectrum1_s0``, ...
 
+        Parameters
+        ----------
+        channels : sequence of str, optional
+            As of `per_point`.
+
         Returns
         -------
         names : (columns,) array of str
@@ -160,6 +177,10 @@ class Signatures(Summarised):
         ----------
         scale : int
             Which scale, by index; negative ones count from the coarsest.
+
+        Returns
+        -------
+        types : (m,) array of str
 
         Examples
         --------
@@ -200,6 +221,8 @@ def signatures(
 ) -> Signatures:
     """Local, global and distributional signatures of a point cloud.
 
+    Guide: ``heatfield docs theory/signatures``.
+
     Parameters
     ----------
     points : array_like (m, n)
@@ -207,6 +230,8 @@ def signatures(
         Increasing diffusion times; the default is `scale_schedule` with ``n_scales``,
         ``c_min`` and ``c_max``. A table (m, T), for instance from `adaptive_scales`,
         gives every point its own times.
+    n_scales, c_min, c_max :
+        Of that schedule.
     lengths : array_like (T,), optional
         Instead: the same times as lengths sqrt(t) in the unit of the points, so that columns of two
         clouds mean the same.
@@ -237,6 +262,12 @@ def signatures(
         Threads over the points; -1 for all cores. The result has the same bits for any number of them, except
         where the plan took finufft (``s.plan.scales[a].finufft_transforms``): transforms in single precision
         or to an error below 1e-9 of their largest sum.
+
+    Returns
+    -------
+    s : Signatures
+        Density, dimension, transition and spectrum at every point and scale; energies and the heat dimension
+        spectrum of the cloud.
 
     Examples
     --------

@@ -25,6 +25,8 @@ class CovariancePointClassifier(HFSPointClassifier):
     The same reader, height above the floor and columns; instead of signatures at a length sqrt(t) the
     twelve features of `LocalCovariance` within the radius ``ratio * sqrt(t)``.
 
+    Guide: ``heatfield docs guide/points``.
+
     Parameters
     ----------
     ratio : float
@@ -37,8 +39,17 @@ class CovariancePointClassifier(HFSPointClassifier):
     >>> import heatfield as hf
     >>> clouds, labels = hf.datasets.make_forest(1, n_points=800)
     >>> model = hf.baselines.CovariancePointClassifier(lengths=[0.3, 1.0], iterations=5)
-    >>> model.fit(clouds, labels).predict(clouds)[0].shape
-    (800,)
+    >>> model.fit(clouds, labels).predict(clouds)[0].shape, model.predict_proba(clouds)[0].shape
+    ((800,), (800, 5))
+    >>> model.score(clouds, labels) > 0.3
+    True
+    >>> settings = model.settings_for(clouds)
+    >>> rows = model.features(clouds[0], settings)  # once, for several classifiers
+    >>> model.fit_features(rows, labels[0], settings).predict_proba_features(rows).shape
+    (800, 5)
+    >>> hf.baselines.CovariancePointClassifier.load("no such folder")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: there is no model at 'no such folder': ...
     """
 
     # Those of the features of `HFSPointClassifier` that the rival has too.
@@ -78,7 +89,25 @@ class CovariancePointClassifier(HFSPointClassifier):
         columns: Mapping[str, Any] | None = None,
         rows: NDArray[np.int64] | None = None,
     ) -> Features:
-        """Covariance features at all lengths, then height and columns."""
+        """Covariance features at all lengths, then height and columns.
+
+        Parameters
+        ----------
+        points, settings, columns, rows :
+            As of `HFSPointClassifier.features`.
+
+        Returns
+        -------
+        features : (q, F) float32
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> clouds, _ = hf.datasets.make_forest(1, n_points=500)
+        >>> model = hf.baselines.CovariancePointClassifier(lengths=[0.3, 1.0])
+        >>> model.features(clouds[0], model.settings_for(clouds)).shape  # twelve at either length, and height
+        (500, 25)
+        """
         rest = super().features(points, settings, columns, rows)
         space = np.zeros((len(points), 3))
         space[:, : points.shape[1]] = points
@@ -88,12 +117,41 @@ class CovariancePointClassifier(HFSPointClassifier):
         return np.concatenate([np.stack(parts, axis=1).astype(np.float32), rest], axis=1)
 
     def feature_groups(self, settings: PointFeatureSettings) -> list[tuple[str, list[str]]]:
-        """See `HFSPointClassifier`."""
+        """See `HFSPointClassifier`.
+
+        Parameters
+        ----------
+        settings : PointFeatureSettings
+            By `settings_for`.
+
+        Returns
+        -------
+        groups : list of (block, names)
+
+        Examples
+        --------
+        >>> import numpy as np, heatfield as hf
+        >>> model = hf.baselines.CovariancePointClassifier(lengths=[0.3, 1.0])
+        >>> [block for block, _ in model.feature_groups(model.settings_for([np.eye(3)]))]
+        ['covariance', 'height']
+        """
         own = [f"{name}_s{a}" for a in range(len(settings.lengths)) for name in FEATURES]
         return [("covariance", own), *settings.columns_of_blocks()]
 
     def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002
-        """Not offered: a ValueError."""
+        """Not offered: a ValueError.
+
+        Parameters
+        ----------
+        folder, notes : any
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> hf.baselines.CovariancePointClassifier().save("a")
+        Traceback (most recent call last):
+        ValueError: cannot save to 'a': a CovariancePointClassifier is for comparison only
+        """
         raise ValueError(
             f"cannot save to {str(folder)!r}: a CovariancePointClassifier is for comparison only"
         )

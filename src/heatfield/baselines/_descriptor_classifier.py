@@ -34,6 +34,8 @@ class DescriptorClassifier(BaselineClassifier):
     comparison with `HFSClassifier` compares representations, not classifiers. Of the probabilities of
     support vectors see there.
 
+    Guide: ``heatfield docs guide/baselines_descriptors``.
+
     Parameters
     ----------
     descriptor : str or estimator
@@ -59,6 +61,9 @@ class DescriptorClassifier(BaselineClassifier):
     >>> model = hf.baselines.DescriptorClassifier(hf.baselines.HKS(n_pairs=40), head="lda")
     >>> model.fit(clouds[::2], labels[::2]).score(clouds[1::2], labels[1::2]) > 0.3
     True
+    >>> rows = hf.baselines.HKS(n_pairs=40).fit_transform(clouds)  # once, for all splits
+    >>> model.fit_features(rows[::2], labels[::2], n_dims=2).predict_features(rows[1::2]).shape
+    (30,)
     """
 
     # What the heads of `HFSClassifier` ask for: features here are exact and in double precision.
@@ -88,6 +93,17 @@ class DescriptorClassifier(BaselineClassifier):
         """Learn from descriptors that were computed before, with the same settings.
 
         Spares computing them again for every split. ``n_dims`` is the dimension of the points.
+
+        Parameters
+        ----------
+        features : (N, columns)
+        y : sequence of N labels
+        n_dims : int
+            The dimension of the points.
+
+        Returns
+        -------
+        self : DescriptorClassifier
         """
         descriptor = self._new_descriptor()
         descriptor.n_dims_ = check_count(n_dims, "n_dims", 1)
@@ -97,12 +113,38 @@ class DescriptorClassifier(BaselineClassifier):
         return self._fit(descriptor, table, labels, None)
 
     def predict(self, clouds: Sequence[ArrayLike]) -> np.ndarray:
-        """The label of each cloud."""
+        """The label of each cloud.
+
+        Parameters
+        ----------
+        clouds : sequence of N clouds
+
+        Returns
+        -------
+        labels : (N,), of ``classes_``
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=3, n_points=50)
+        >>> model = hf.baselines.DescriptorClassifier("LocalCovariance", head="svm").fit(clouds, labels)
+        >>> model.predict(clouds[:3]).shape
+        (3,)
+        """
         checked = self._expected(clouds)
         return self.readout_.predict(self.descriptor_.transform(checked))
 
     def predict_features(self, features: ArrayLike) -> np.ndarray:
-        """The label of each row of descriptors that were computed before."""
+        """The label of each row of descriptors that were computed before.
+
+        Parameters
+        ----------
+        features : (N, columns)
+
+        Returns
+        -------
+        labels : (N,)
+        """
         check_is_fitted(self, "classes_")
         return self.readout_.predict(self._table(features, self.descriptor_))
 

@@ -10,6 +10,8 @@ from ._network import OPTIONS, NetworkClassifier, example
 class DGCNN(NetworkClassifier):
     """DGCNN (Wang, Sun, Liu, Sarma, Bronstein and Solomon, TOG 2019), after its authors' PyTorch code.
 
+    Guide: ``heatfield docs guide/baselines``.
+
     `heatfield.nn.networks.DGCNN`: 1,809,576 parameters with 40 classes. With ``rotation="so3"`` it is the
     paper's DGCNN-SO(3). 250 epochs of SGD with momentum 0.9 and weight decay 1e-4 from 0.1 by a cosine down
     to 1e-3; label smoothing 0.2, which the wrong classes share. The augmentation is that of the HFS paper (a

@@ -55,9 +55,22 @@ class BaselineClassifier(ClassifierMixin, CloudEstimator):
     def fit(self, clouds: Sequence[ArrayLike], y: Sequence[Any]) -> Self:
         """Learn from a list of clouds and their labels.
 
+        Parameters
+        ----------
+        clouds : list of N arrays (m_i, n)
+        y : sequence
+            Their labels.
+
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=3, n_points=50)
+        >>> hf.baselines.DescriptorClassifier("WKS", head="lda").fit(clouds, labels).classes_.tolist()
+        [0, 1, 2, 3, 4]
         """
         checked, labels = checked_training(clouds, y)
         self._forget()
@@ -65,18 +78,57 @@ class BaselineClassifier(ClassifierMixin, CloudEstimator):
         return self
 
     def predict(self, clouds: Sequence[ArrayLike]) -> np.ndarray:
-        """The label of each cloud."""
+        """The label of each cloud.
+
+        Parameters
+        ----------
+        clouds : list of N arrays (m_i, n)
+
+        Returns
+        -------
+        labels : array (N,)
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=3, n_points=50)
+        >>> hf.baselines.DescriptorClassifier("HKS", head="svm").fit(clouds, labels).predict(clouds[:4]).shape
+        (4,)
+        """
         probabilities = self.predict_proba(clouds)
         return self.classes_[probabilities.argmax(axis=1)]
 
     def predict_proba(self, clouds: Sequence[ArrayLike]) -> Array:
-        """Probabilities (N, classes), columns as in ``classes_``."""
+        """Probabilities (N, classes), columns as in ``classes_``.
+
+        Parameters
+        ----------
+        clouds : list of N arrays (m_i, n)
+
+        Returns
+        -------
+        probabilities : array (N, classes)
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=3, n_points=50)
+        >>> model = hf.baselines.DescriptorClassifier("HKS", head="lda").fit(clouds, labels)
+        >>> model.predict_proba(clouds[:4]).sum(axis=1).round(6).tolist()
+        [1.0, 1.0, 1.0, 1.0]
+        """
         return self._probabilities(self._expected(clouds))
 
     def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the fitted model to a folder: numbers as safetensors, the rest as JSON.
 
         ``notes`` is anything that JSON can hold; `load` gives it back as ``notes_``.
+
+        Parameters
+        ----------
+        folder : str or Path
+        notes : mapping, optional
+            Anything that JSON can hold, kept as ``notes_``.
 
         Examples
         --------
@@ -96,7 +148,23 @@ class BaselineClassifier(ClassifierMixin, CloudEstimator):
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """A model that `save` wrote. No code is run; a changed or mismatched file is a ValueError."""
+        """A model that `save` wrote. No code is run; a changed or mismatched file is a ValueError.
+
+        Parameters
+        ----------
+        folder : str or Path
+
+        Returns
+        -------
+        model
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> hf.baselines.DescriptorClassifier.load("no such folder")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ValueError: there is no model at 'no such folder': ...
+        """
         return cls._load(folder)
 
     @classmethod
@@ -121,5 +189,26 @@ class OnDevice:
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> Self:
-        """A model that `save` wrote. No code is run; a changed or mismatched file is a ValueError."""
+        """A model that `save` wrote. No code is run; a changed or mismatched file is a ValueError.
+
+        Parameters
+        ----------
+        folder : str or Path
+        device : str
+            Where the network shall be: "cpu", "cuda", ...; "auto" is a GPU if there is one.
+
+        Returns
+        -------
+        model
+
+        Examples
+        --------
+        >>> import tempfile, heatfield as hf
+        >>> clouds, labels = hf.datasets.make_four_shapes(n_per_class=2, n_points=32)
+        >>> model = hf.baselines.PointTransformer(epochs=1, random_state=0).fit(clouds, labels)
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     model.save(f"{place}/shapes")
+        ...     hf.baselines.PointTransformer.load(f"{place}/shapes", device="cpu").classes_.tolist()
+        [0, 1, 2, 3]
+        """
         return cls._load(folder, device=device)  # type: ignore[attr-defined]

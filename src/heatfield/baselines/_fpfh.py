@@ -28,6 +28,8 @@ class FPFH(PointDescriptor):
     the histogram of 3 x 11 bins from those within ``feature_radius``. Pooled by mean, standard
     deviation, 10th, 50th and 90th percentile. Needs the extra ``baselines``.
 
+    Guide: ``heatfield docs guide/baselines_descriptors``.
+
     Parameters
     ----------
     normal_radius, feature_radius : float

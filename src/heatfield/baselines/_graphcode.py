@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 class GraphCode(OnDevice, PersistenceEstimator):
     """Classify clouds by graphcodes: attention along the graph, the maximum of each slice, a dense head.
 
+    Guide: ``heatfield docs guide/baselines_persistence``.
+
     Parameters
     ----------
     {frame}
@@ -97,7 +99,17 @@ class GraphCode(OnDevice, PersistenceEstimator):
     device: str = "auto"
 
     def graph_table(self, clouds: Sequence[ArrayLike]) -> GraphTable:
-        """The graphcodes of clouds as the network sees them, packed."""
+        """The graphcodes of clouds as the network sees them, packed.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+
+        Returns
+        -------
+        table : GraphTable
+            Nodes, edges, and where the graph of each cloud begins.
+        """
         return self._table(self._expected(clouds))
 
     def _learn(self, clouds: list[Array], labels: np.ndarray) -> None:

@@ -18,6 +18,8 @@ from ._worms import worm_widths
 class GRIL(PersistenceClassifier):
     """Classify clouds by generalised rank invariant landscapes (GRIL), with XGBoost.
 
+    Guide: ``heatfield docs guide/baselines_persistence``.
+
     The l-worm of width d at a point p of the plane of (radius, codensity) is the union of the squares of
     half-side d about the points p + a (1, -1), |a| <= (l - 1) d. The landscape at (p, k) is the largest d for
     which the generalised rank of homology over the worm, the rank of the map from limit to colimit, is at

@@ -20,6 +20,8 @@ class HKS(PointDescriptor):
     4 ln 10 / lambda_max to 4 ln 10 / lambda_min, the largest and the smallest positive eigenvalue kept.
     Pooled over the points by mean, standard deviation, 10th, 50th and 90th percentile.
 
+    Guide: ``heatfield docs guide/baselines_descriptors``.
+
     Parameters
     ----------
     n_neighbors, n_pairs, n_times : int

@@ -41,6 +41,8 @@ class LocalCovariance(PointDescriptor):
     PCA2 = l2 / sum, surface_variation = l3 / sum, sphericity = l3 / l1, verticality = 1 - |z of the normal|,
     number_of_neighbors.
 
+    Guide: ``heatfield docs guide/baselines_descriptors``.
+
     Parameters
     ----------
     radii : sequence of float

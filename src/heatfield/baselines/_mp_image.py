@@ -27,6 +27,8 @@ class MPImage(PersistenceClassifier):
     distance by the larger coordinate. The published images match the lines by vineyards, multipers by its
     own rule: the same kind of decomposition, not the identical one.
 
+    Guide: ``heatfield docs guide/baselines_persistence``.
+
     Parameters
     ----------
     {options}

@@ -21,6 +21,8 @@ from ._slices import sliced
 class MPLandscape(PersistenceClassifier):
     """Classify clouds by multiparameter persistence landscapes, with XGBoost.
 
+    Guide: ``heatfield docs guide/baselines_persistence``.
+
     With both values from 0 to 1 over the box of the training set, the k-th landscape at x is the largest e
     for which the map of homology from x - (e, e) to x + (e, e) has rank at least k. All these maps lie on
     the diagonal through x: the landscape there is the ordinary persistence landscape of the filtration

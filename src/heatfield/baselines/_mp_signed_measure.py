@@ -24,6 +24,8 @@ class MPSignedMeasure(PersistenceClassifier):
     values at the nodes are the features, degree by degree. Masses are not normalised, and none are added to
     close classes that live on beyond the box.
 
+    Guide: ``heatfield docs guide/baselines_persistence``.
+
     Parameters
     ----------
     {options}

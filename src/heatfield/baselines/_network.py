@@ -133,9 +133,22 @@ class NetworkClassifier(OnDevice, BaselineClassifier):
     def parameter_count(cls, n_classes: int, **settings: Any) -> int:
         """Numbers that are learned, with so many classes and settings of the estimator.
 
+        Parameters
+        ----------
+        n_classes : int
+            At least 2.
+        **settings :
+            Of the estimator.
+
         Returns
         -------
         int
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> hf.baselines.PointNet2.parameter_count(40, grouping="msg")
+        1747368
         """
         from ..nn.networks._learner import parameter_count
 

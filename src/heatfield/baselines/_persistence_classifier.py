@@ -91,7 +91,24 @@ class PersistenceClassifier(TransformerMixin, PersistenceEstimator):
         raise NotImplementedError
 
     def fit_transform(self, clouds: Sequence[ArrayLike], y: Sequence[Any]) -> Array:
-        """As `fit`, but returns the features of the clouds."""
+        """As `fit`, but returns the features of the clouds.
+
+        Parameters
+        ----------
+        clouds, y : as of `fit`
+
+        Returns
+        -------
+        features : (N, features)
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> clouds, labels = hf.datasets.make_disks_annuli(n_per_class=2)
+        >>> model = hf.baselines.MPLandscape(resolution=6, n_estimators=2)
+        >>> model.fit_transform([cloud[:80] for cloud in clouds], labels).shape
+        (10, 360)
+        """
         checked, labels = checked_training(clouds, y)
         self._forget()
         return self._learn(checked, labels)
@@ -111,7 +128,16 @@ class PersistenceClassifier(TransformerMixin, PersistenceEstimator):
         return features
 
     def transform(self, clouds: Sequence[ArrayLike]) -> Array:
-        """The features of each cloud, (N, features), on the grid that was fixed by `fit`."""
+        """The features of each cloud, (N, features), on the grid that was fixed by `fit`.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+
+        Returns
+        -------
+        features : (N, features)
+        """
         return self._vectors(self._expected(clouds))
 
     def _probabilities(self, clouds: list[Array]) -> Array:

@@ -51,19 +51,69 @@ class PointDescriptor(TransformerMixin, CloudEstimator, ABC):
         """Channels (C, T, m) of one cloud of at least one point; None if none can be computed."""
 
     def fit(self, clouds: Sequence[ArrayLike], y: Any = None) -> PointDescriptor:  # noqa: ARG002
-        """Check the parameters and learn the dimension of the points; there is nothing else to learn."""
+        """Check the parameters and learn the dimension of the points; there is nothing else to learn.
+
+        Parameters
+        ----------
+        clouds : list of N arrays (m_i, n)
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np, heatfield as hf
+        >>> clouds = [np.random.default_rng(i).normal(size=(60, 3)) for i in range(3)]
+        >>> descriptor = hf.baselines.LocalCovariance(radii=(0.5, 1.0)).fit(clouds)
+        >>> descriptor.n_dims_
+        3
+        """
         self._fit(as_clouds(clouds))
         return self
 
     def transform(self, clouds: Sequence[ArrayLike]) -> Array:
-        """Pooled features (N, columns) of N clouds."""
+        """Pooled features (N, columns) of N clouds.
+
+        Parameters
+        ----------
+        clouds : list of N arrays
+            With as many coordinates as those of `fit`.
+
+        Returns
+        -------
+        features : (N, columns)
+
+        Examples
+        --------
+        >>> import numpy as np, heatfield as hf
+        >>> clouds = np.random.default_rng(0).normal(size=(3, 60, 3))
+        >>> hf.baselines.HKS().fit(clouds).transform(clouds[:2]).shape
+        (2, 80)
+        """
         check_is_fitted(self, "n_dims_")
         checked = as_clouds(clouds)
         check_same_dims(checked, self.n_dims_, "the descriptor")
         return self._compute(checked)
 
     def fit_transform(self, clouds: Sequence[ArrayLike], y: Any = None, **params: Any) -> Any:  # noqa: ARG002
-        """`fit` and `transform`, checking the clouds once."""
+        """`fit` and `transform`, checking the clouds once.
+
+        Parameters
+        ----------
+        clouds, y, **params : those of `fit`
+
+        Returns
+        -------
+        features : (N, columns), as of `transform`
+
+        Examples
+        --------
+        >>> import numpy as np, heatfield as hf
+        >>> hf.baselines.WKS().fit_transform(np.random.default_rng(0).normal(size=(2, 50, 2))).shape
+        (2, 80)
+        """
         checked = as_clouds(clouds)
         self._fit(checked)
         return self._compute(checked)
@@ -72,6 +122,20 @@ class PointDescriptor(TransformerMixin, CloudEstimator, ABC):
         """Features (m, columns) of the points of one cloud, columns as in `point_names`; needs no `fit`.
 
         NaN is what cannot be computed at a point.
+
+        Parameters
+        ----------
+        cloud : array_like (m, n)
+
+        Returns
+        -------
+        features : (m, columns)
+
+        Examples
+        --------
+        >>> import numpy as np, heatfield as hf
+        >>> hf.baselines.HKS().per_point(np.random.default_rng(0).normal(size=(50, 3))).shape
+        (50, 16)
         """
         points = as_points(cloud, "cloud")
         self._check_dims(points, "cloud")
@@ -81,17 +145,56 @@ class PointDescriptor(TransformerMixin, CloudEstimator, ABC):
         return np.ascontiguousarray(found.reshape(found.shape[0] * found.shape[1], len(points)).T)
 
     def point_names(self) -> np.ndarray:
-        """Names of the columns of `per_point`: channel and step, as in ``linearity_s2``."""
+        """Names of the columns of `per_point`: channel and step, as in ``linearity_s2``.
+
+        Returns
+        -------
+        names : array of str
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> hf.baselines.LocalCovariance().point_names()[:2].tolist()
+        ['eigenvalue_sum_s0', 'eigenvalue_sum_s1']
+        """
         self._settings()
         channels, letter, steps = self._axes()
         return np.array([f"{c}_{letter}{a}" for c in channels for a in range(steps)], dtype=object)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:  # noqa: ARG002
-        """Names of the pooled columns: channel, statistic and step, as in ``linearity_p90_s2``."""
+        """Names of the pooled columns: channel, statistic and step, as in ``linearity_p90_s2``.
+
+        Parameters
+        ----------
+        input_features : any
+            Not looked at.
+
+        Returns
+        -------
+        names : array of str, (columns,)
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> hf.baselines.HKS().get_feature_names_out()[0]
+        'hks_mean_s0'
+        """
         return np.array(self.layout().names, dtype=object)
 
     def layout(self) -> Layout:
-        """The pooled columns: their names, and those of each channel."""
+        """The pooled columns: their names, and those of each channel.
+
+        Returns
+        -------
+        layout : Layout
+            Its ``columns`` hold a slice by channel.
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> hf.baselines.LocalCovariance().layout().columns["linearity"]
+        slice(125, 150, None)
+        """
         self._settings()
         channels, letter, steps = self._axes()
         names = [f"{c}_{s}_{letter}{a}" for c in channels for s in STATISTICS for a in range(steps)]
@@ -99,7 +202,18 @@ class PointDescriptor(TransformerMixin, CloudEstimator, ABC):
         return Layout(tuple(names), {c: slice(i * width, (i + 1) * width) for i, c in enumerate(channels)})
 
     def n_columns(self) -> int:
-        """How many columns describe a cloud."""
+        """How many columns describe a cloud.
+
+        Returns
+        -------
+        count : int
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> hf.baselines.FPFH().n_columns()
+        165
+        """
         self._settings()
         channels, _, steps = self._axes()
         return len(channels) * len(STATISTICS) * steps

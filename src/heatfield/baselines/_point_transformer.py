@@ -10,6 +10,8 @@ from ._network import OPTIONS, NetworkClassifier, example
 class PointTransformer(NetworkClassifier):
     """Point Transformer (Zhao, Jiang, Jia, Torr and Koltun, ICCV 2021), the classifier of 38 layers.
 
+    Guide: ``heatfield docs guide/baselines``.
+
     `heatfield.nn.networks.PointTransformer`: 2,153,904 parameters with 40 classes. No code of its authors'
     classifier is public; the network is that of the Pointcept library ("Cls38"). 200 epochs of SGD with
     momentum 0.9 and weight decay 1e-4 from 0.05, a tenth of it after 120 and 160 epochs. Each stage has a

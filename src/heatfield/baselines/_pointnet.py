@@ -10,6 +10,8 @@ from ._network import OPTIONS, NetworkClassifier, example
 class PointNet(NetworkClassifier):
     """PointNet (Qi, Su, Mo and Guibas, CVPR 2017), after its authors' code.
 
+    Guide: ``heatfield docs guide/baselines``.
+
     `heatfield.nn.networks.PointNet`: 3,480,049 parameters with 40 classes, 8,576 more than the 3,471,473 of a
     widespread reimplementation, which leaves out one layer of 64 before and one behind the second T-net.
     Loss: cross entropy and 0.001 times half the sum over the batch of (A A' - I)**2. 250 epochs of Adam from

@@ -15,6 +15,8 @@ from ._network import OPTIONS, NetworkClassifier, example
 class PointNet2(NetworkClassifier):
     """PointNet++ (Qi, Yi, Su and Guibas, NeurIPS 2017), after its authors' code.
 
+    Guide: ``heatfield docs guide/baselines``.
+
     `heatfield.nn.networks.PointNet2`: 1,475,688 parameters with 40 classes, 1,747,368 with three scales. m
     points have m/2 and m/8 centres, as in the HFS paper (512 and 128 for the published 1,024), found by
     farthest-point sampling from the point farthest from the centre; of a ball with more points than wanted

@@ -51,6 +51,8 @@ _EXTRAS = {
 class Record:
     """What is known of a method here.
 
+    Guide: ``heatfield docs guide/baselines``.
+
     Attributes
     ----------
     name : str
@@ -61,6 +63,12 @@ class Record:
         Of its network, with 3 coordinates and 40 classes; None where it has none, or torch is missing.
     source : str
         Where its recipe comes from.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> hf.baselines.Record("HKS", True, "", None, "Sun et al. 2009").installed
+    True
     """
 
     name: str
@@ -71,7 +79,17 @@ class Record:
 
 
 class Records(list[Record]):
-    """A list of records that prints as a table."""
+    """A list of records that prints as a table.
+
+    Guide: ``heatfield docs guide/baselines``.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> hf.baselines.Records([hf.baselines.Record("HKS", True, "", None, "Sun et al. 2009")])
+    method  installed  parameters  recipe
+    HKS     yes                    Sun et al. 2009
+    """
 
     def __repr__(self) -> str:
         rows = [("method", "installed", "parameters", "recipe")]
@@ -88,6 +106,13 @@ class Records(list[Record]):
 
 def available() -> Records:
     """All baselines: installed or what is missing, size of the network, source of the recipe.
+
+    Guide: ``heatfield docs guide/baselines``.
+
+    Returns
+    -------
+    records : Records
+        One `Record` per method; it prints as a table.
 
     Examples
     --------

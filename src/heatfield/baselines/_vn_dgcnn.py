@@ -10,6 +10,8 @@ from ._network import OPTIONS, NetworkClassifier, example
 class VNDGCNN(NetworkClassifier):
     """VN-DGCNN (Deng, Litany, Duan, Poulenard, Tagliasacchi and Guibas, ICCV 2021), after its authors' code.
 
+    Guide: ``heatfield docs guide/baselines``.
+
     `heatfield.nn.networks.VNDGCNN`: 2,899,830 parameters with 40 classes, mean pooling over neighbours. Its
     probabilities do not change when a cloud is turned, up to round-off. Trained as DGCNN, as in the authors'
     original repository and the HFS paper: 250 epochs of SGD with momentum 0.9 and weight decay 1e-4 from 0.1

@@ -21,6 +21,8 @@ class WKS(PointDescriptor):
     wks(x, e) = sum_k phi_k(x)² g_k / sum_k g_k, g_k = exp(-(e - log lambda_k)² / 2 sigma²), over the
     positive ones among the lowest eigenvalues of the same graph as `HKS`.
 
+    Guide: ``heatfield docs guide/baselines_descriptors``.
+
     Parameters
     ----------
     n_neighbors, n_pairs : int

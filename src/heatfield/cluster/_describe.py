@@ -13,6 +13,8 @@ def describe(
 ) -> int:
     """The table of features of many files, as ``heatfield describe`` writes it, computed by a cluster.
 
+    Guide: ``heatfield docs guide/cluster``.
+
     Parameters
     ----------
     paths : sequence of path-like

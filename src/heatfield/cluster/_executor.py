@@ -17,19 +17,48 @@ Work = Callable[[Any, int], Any]
 
 
 class Executor(Protocol):
-    """One interface for all ways to run tasks."""
+    """One interface for all ways to run tasks.
+
+    Guide: ``heatfield docs guide/cluster``.
+
+    Examples
+    --------
+    >>> from heatfield.cluster import Executor, InProcess
+    >>> here: Executor = InProcess(1)
+    >>> list(here.map(lambda task, threads: task * 2, [3])), here.memory() > 0
+    ([(0, 6)], True)
+    """
 
     def map(self, work: Work, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Run ``work(task, threads)`` for every task; position and result as tasks are finished."""
+        """Run ``work(task, threads)`` for every task; position and result as tasks are finished.
+
+        Parameters
+        ----------
+        work : callable
+            ``work(task, threads)``, a function of a module, gives a small result.
+        tasks : sequence
+            Values that can be pickled.
+
+        Returns
+        -------
+        results : iterator of (int, result)
+        """
         ...
 
     def memory(self) -> float:
-        """Bytes that one task may take."""
+        """Bytes that one task may take.
+
+        Returns
+        -------
+        float
+        """
         ...
 
 
 class InProcess:
     """Tasks in this process: ``at_once`` of them side by side, the threads divided among them.
+
+    Guide: ``heatfield docs guide/cluster``.
 
     Parameters
     ----------
@@ -42,6 +71,8 @@ class InProcess:
     --------
     >>> sorted(InProcess(1).map(lambda task, threads: task + threads, [10, 20]))
     [(0, 11), (1, 21)]
+    >>> InProcess(2, at_once=2).memory() < InProcess(2).memory()
+    True
     """
 
     def __init__(self, n_jobs: int | None = 1, at_once: int = 1) -> None:
@@ -49,7 +80,17 @@ class InProcess:
         self.threads = max(1, thread_count(n_jobs) // self.at_once)
 
     def map(self, work: Work, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """See `Executor`."""
+        """See `Executor`.
+
+        Parameters
+        ----------
+        work, tasks :
+            As of `Executor.map`.
+
+        Returns
+        -------
+        results : iterator of (int, result)
+        """
         if self.at_once == 1:
             for number, task in enumerate(tasks):
                 yield number, work(task, self.threads)
@@ -75,7 +116,12 @@ class InProcess:
                     future.cancel()
 
     def memory(self) -> float:
-        """Half of what the machine has, divided among the tasks at a time."""
+        """Half of what the machine has, divided among the tasks at a time.
+
+        Returns
+        -------
+        float
+        """
         return 0.5 * machine_memory() / self.at_once
 
 

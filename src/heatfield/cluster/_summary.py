@@ -20,6 +20,8 @@ NAME = "survey.json"
 class Survey(Summarised):
     """One cloud made of tiles: its global signatures, its descriptor, and how it was computed.
 
+    Guide: ``heatfield docs guide/cluster``.
+
     Attributes
     ----------
     points : int
@@ -38,11 +40,31 @@ class Survey(Summarised):
     tiles : list of dict
         ``path``, ``target``, ``points`` (owned) and ``in_file`` of every tile.
     errors : list of (file, place, problem)
+    settings : dict
+        Options of the survey.
+    digest, version : str
+        Of options and tiles; of the library.
+    percentile_error : float
     seconds : dict of str to float
-        Of each pass.
+        By pass.
     steps : dict of str to float
         Of the last pass by step, added up over tiles: halo, the ways of summing, signatures (read off the
         sums, in the order of the file), statistics, writing.
+
+    Examples
+    --------
+    >>> import tempfile, heatfield as hf
+    >>> from pathlib import Path
+    >>> points, _ = hf.datasets.make_mixed_shape()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, part in (("a", points[:200]), ("b", points[200:400])):
+    ...         hf.write_points(f"{folder}/{name}.parquet", part)
+    ...     tiles = sorted(Path(folder).glob("*.parquet"))
+    ...     survey = hf.cluster.survey(tiles, f"{folder}/out", scales=[0.01, 0.04])
+    ...     again = hf.cluster.Survey.read(Path(folder, "out"))
+    ...     again.write(Path(folder))
+    >>> again.points, again.energy.shape
+    (400, (2,))
     """
 
     points: int
@@ -66,13 +88,27 @@ class Survey(Summarised):
     steps: dict[str, float] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
-        """``survey.json``, in one step."""
+        """``survey.json``, in one step.
+
+        Parameters
+        ----------
+        folder : Path
+        """
         text = json.dumps(vars(self), default=_plain, indent=1, sort_keys=True)
         write_atomically(folder / NAME, (text + "\n").encode())
 
     @classmethod
     def read(cls, folder: Path) -> Survey | None:
-        """What `write` wrote; None where there is nothing, or something else."""
+        """What `write` wrote; None where there is nothing, or something else.
+
+        Parameters
+        ----------
+        folder : Path
+
+        Returns
+        -------
+        survey : Survey or None
+        """
         try:
             with open(folder / NAME, "rb") as file:
                 found = json.loads(file.read())

@@ -48,6 +48,8 @@ def survey(
     Every tile is written again to ``out`` with its signatures as further columns, and ``survey.json`` with
     those of the whole. Stopped at any time, the next call with the same arguments goes on.
 
+    Guide: ``heatfield docs guide/cluster``.
+
     Parameters
     ----------
     tiles : sequence of path-like

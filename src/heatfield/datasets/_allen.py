@@ -28,12 +28,32 @@ def load_allen(
 ) -> Dataset:
     """Interphase cells (cell_stage M0), ``per_class`` of each structure by CellId, ``budget`` points each.
 
+    Seven intracellular structures of the Allen Institute for Cell Science, ``other_punctate``.
+
+    Guide: ``heatfield docs guide/datasets``.
+
     Parameters
     ----------
     root : path-like
         ``manifest.csv`` (pointcloud_path, CellId, structure_name, cell_stage, split) and the PLY files.
     download : bool
         Fetch what is missing from the institute's public bucket first.
+    budget : int
+        Points per cell.
+    per_class : int, optional
+        None for all.
+    **options :
+        Of `heatfield.read_cloud`.
+
+    Returns
+    -------
+    dataset : Dataset
+        Of seven structures.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.load_allen("allen")  # doctest: +SKIP
     """
     if download:
         fetch(f"{_SOURCE}/manifest.csv", Path(root) / "manifest.csv")

@@ -12,5 +12,26 @@ _STEPS = "No public address is known: ask its authors, arrange one folder per cl
 
 
 def load_atlas1(root: str | Path, *, budget: int | None = 1024, **options: Any) -> Dataset:
-    """One folder per class, as `load_folder` reads it, with the benchmark's budget of points."""
+    """One folder per class, as `load_folder` reads it, with the benchmark's budget of points.
+
+    Guide: ``heatfield docs guide/datasets``.
+
+    Parameters
+    ----------
+    root : path-like
+    budget : int, optional
+        Most points per cloud.
+    **options :
+        Of `load_folder`.
+
+    Returns
+    -------
+    dataset : Dataset
+        One class per folder.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.load_atlas1("atlas1")  # doctest: +SKIP
+    """
     return load_folder(need_folder(root, "ATLAS-1", [], _STEPS), budget=budget, **options)

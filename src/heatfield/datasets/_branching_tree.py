@@ -20,6 +20,8 @@ def make_branching_tree(
     it, in a plane turned at random, and that keep away from all branches before them.
     Points lie at random along the whole length.
 
+    Guide: ``heatfield docs guide/local_type``.
+
     Parameters
     ----------
     n_points : int

@@ -20,6 +20,8 @@ from ..io import ReadError, read_cloud
 class Dataset(Summarised):
     """Clouds with labels. ``clouds, labels = dataset`` works too.
 
+    Guide: ``heatfield docs guide/datasets``.
+
     Attributes
     ----------
     clouds : list of (m_i, n) arrays
@@ -30,6 +32,14 @@ class Dataset(Summarised):
         Where each cloud came from.
     folds : tuple of (N,) bool arrays
         Test sets that the source itself prescribes; empty where it has none.
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> found = hf.datasets.Dataset([np.zeros((5, 3))], np.array([0]), ("cell",), ("cell/a.swc",))
+    >>> clouds, labels = found
+    >>> found.classes[labels[0]], len(clouds)
+    ('cell', 1)
     """
 
     clouds: list[Array]

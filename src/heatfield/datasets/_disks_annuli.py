@@ -38,6 +38,8 @@ def make_disks_annuli(
     density of 2.4 to 4.8 times the background, and 874 to 2,717 points. The rest is a guess, in
     three forms; results on them are no evidence for the published ones.
 
+    Guide: ``heatfield docs guide/datasets``.
+
     Parameters
     ----------
     n_per_class : int
@@ -57,6 +59,11 @@ def make_disks_annuli(
         Cloud i of a class is the same whatever the number of clouds and threads.
     n_jobs : int
         Threads.
+
+    Returns
+    -------
+    clouds : list of (m_i, 2) arrays
+    labels : (N,) int array
 
     Examples
     --------

@@ -14,6 +14,8 @@ from ._dataset import Dataset, read_files
 def load_folder(root: str | Path, *, labels: str | Path | None = None, **options: Any) -> Dataset:
     """Read labelled clouds from a folder.
 
+    Guide: ``heatfield docs guide/datasets``.
+
     Parameters
     ----------
     root : path-like

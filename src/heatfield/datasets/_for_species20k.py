@@ -34,12 +34,32 @@ def load_for_species20k(
 ) -> Dataset:
     """Terrestrial scans (data_type TLS) of 15 species, the first 229 trees of each by file name.
 
+    Single trees of FOR-species20K.
+
+    Guide: ``heatfield docs guide/datasets``.
+
     Parameters
     ----------
     root : path-like
         ``tree_metadata_dev.csv`` and the files it names, such as ``train/00070.las``.
     download : bool
         Fetch and unpack Zenodo record 13255198 first, with the checksums stated there.
+    budget : int
+        Most points per tree.
+    per_class : int, optional
+        None for all trees.
+    **options :
+        Of `heatfield.read_cloud`.
+
+    Returns
+    -------
+    dataset : Dataset
+        Of 15 species.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.load_for_species20k("for_species20k")  # doctest: +SKIP
     """
     if download and not (Path(root) / _TABLE).exists():
         fetch_zenodo(_RECORD, (_TABLE, ".zip"), Path(root))

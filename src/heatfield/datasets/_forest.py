@@ -35,6 +35,8 @@ def make_forest(
     part through. Ranges have an error of 1 cm. Some points are outliers anywhere in the plot, also below the
     ground.
 
+    Guide: ``heatfield docs guide/points``.
+
     Parameters
     ----------
     n_plots : int

@@ -26,6 +26,8 @@ def make_four_shapes(
     of 0.7 to 1.3 (half of them), a bundle 3 to 5 strands of one to two turns. Points are drawn evenly by area
     or length (on the sphere before its axes are stretched).
 
+    Guide: ``heatfield docs guide/datasets``.
+
     Parameters
     ----------
     n_per_class, n_points : int

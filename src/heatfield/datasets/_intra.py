@@ -20,15 +20,31 @@ _STEPS = (
 def load_intra(root: str | Path, *, budget: int | None = 1024, **options: Any) -> Dataset:
     """1,694 healthy vessel segments and 215 + 116 aneurysms, with the five folds of the source.
 
+    Guide: ``heatfield docs guide/datasets``.
+
     Parameters
     ----------
     root : path-like
         ``generated/vessel/ad/*.ad``, ``generated/aneurysm/ad/*.ad``, ``annotated/ad/*-_norm.ad`` and
         ``fileSplit/cls/{ann_clsSplit,negSplit}_{0..4}.txt``; the last two where present.
+    budget : int, optional
+        Most points per segment.
+    **options :
+        Of `heatfield.read_cloud`.
+
+    Returns
+    -------
+    dataset : Dataset
+        With the ``folds`` of the source.
 
     Notes
     -----
     An ``.ad`` file is text: x y z nx ny nz label. ``folds[k]`` marks the files that split k names.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.load_intra("IntrA")  # doctest: +SKIP
     """
     folder = need_folder(root, "IntrA", ["generated/vessel/ad", "generated/aneurysm/ad"], _STEPS)
     healthy = sorted((folder / "generated/vessel/ad").glob("*.ad"))

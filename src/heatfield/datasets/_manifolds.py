@@ -22,6 +22,8 @@ ROLL_MARGIN = 2.0  # interior of the roll: at least two reaches from its edges
 class Manifold:
     """Points drawn evenly from a manifold, and what is known of it.
 
+    Guide: ``heatfield docs theory/theorem1``.
+
     Attributes
     ----------
     points : (m, n)
@@ -33,6 +35,14 @@ class Manifold:
         Length for a curve; the density of the points is p = 1 / area.
     interior : (m,) bool
         False near an edge, where the theorem does not hold; all True on a closed manifold.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> circle = hf.datasets.sample_manifold("circle", 1000, random_state=0)
+    >>> low, high = circle.window()
+    >>> round(low, 5), high, round(float(circle.mu(0.01)), 1)
+    (0.00054, 1.0, 56.4)
     """
 
     points: Array
@@ -42,7 +52,16 @@ class Manifold:
     interior: NDArray[np.bool_]
 
     def mu(self, t: ArrayLike) -> Array:
-        """(m - 1) p (4 pi t)**(d/2), the heat that the other points bring to one of them."""
+        """(m - 1) p (4 pi t)**(d/2), the heat that the other points bring to one of them.
+
+        Parameters
+        ----------
+        t : float or array_like
+
+        Returns
+        -------
+        mu : array of the shape of t
+        """
         m = len(self.points)
         return np.asarray((m - 1) / self.area * (4 * np.pi * np.asarray(t)) ** (self.dimension / 2))
 
@@ -51,6 +70,15 @@ class Manifold:
 
         The density is even, so its variation L is 0 and (1/reach + L)**-2 is reach**2.
         With few points the first exceeds the second: then there is no window.
+
+        Parameters
+        ----------
+        delta : float
+            One minus the probability with which the bound holds.
+
+        Returns
+        -------
+        low, high : float
         """
         if not 0.0 < delta < 1.0:
             raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
@@ -74,6 +102,8 @@ def sample_manifold(name: str, m: int, *, random_state: int | Generator | None =
     base * angle**2 / 2, and its reach is half the gap between two sheets. It has edges;
     ``interior`` marks the points two reaches or more from them.
 
+    Guide: ``heatfield docs theory/theorem1``.
+
     Parameters
     ----------
     name : "circle", "sphere", "torus" or "swiss_roll"
@@ -81,6 +111,10 @@ def sample_manifold(name: str, m: int, *, random_state: int | Generator | None =
         At least 1.
     random_state : int, numpy Generator or None
         An integer gives the same points every time.
+
+    Returns
+    -------
+    manifold : Manifold
 
     Examples
     --------

@@ -17,6 +17,8 @@ def make_mixed_shape(
     Lengths are of order one: a sheet of side 2, filaments 1 to 2 long, a ball of radius
     0.6. Points within 0.12 of the fork are the junction.
 
+    Guide: ``heatfield docs guide/datasets``.
+
     Parameters
     ----------
     n_points : int

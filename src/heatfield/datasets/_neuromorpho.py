@@ -29,6 +29,10 @@ def load_neuromorpho(
 ) -> Dataset:
     """Neurons of nine classes, ``budget`` points each, uniform by arc length; microns.
 
+    Reconstructions of NeuroMorpho.Org.
+
+    Guide: ``heatfield docs guide/datasets``.
+
     Parameters
     ----------
     root : path-like
@@ -37,6 +41,20 @@ def load_neuromorpho(
         Only the first so many of each class, by name.
     download : bool
         Fetch what is missing first. The site states no checksums.
+    budget : int
+        Points per neuron.
+    **options :
+        Of `heatfield.read_cloud`.
+
+    Returns
+    -------
+    dataset : Dataset
+        Of nine classes.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.load_neuromorpho("neurons")  # doctest: +SKIP
     """
     if download:
         for name in NEUROMORPHO_CLASSES:

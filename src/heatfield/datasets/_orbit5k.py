@@ -36,6 +36,8 @@ def make_orbit5k(
     An orbit starts at a uniform point of the unit square, which is its first point, and
     follows x' = x + r y (1 - y) mod 1, then y' = y + r x' (1 - x') mod 1.
 
+    Guide: ``heatfield docs guide/datasets``.
+
     Parameters
     ----------
     n_per_class, n_points : int
@@ -45,6 +47,11 @@ def make_orbit5k(
     random_state : int
         Every cloud has its own random stream, so that cloud i of a class is the same
         whatever the number of clouds.
+
+    Returns
+    -------
+    clouds : list of (n_points, 2) arrays
+    labels : (N,) int array
 
     Examples
     --------

@@ -44,11 +44,25 @@ def make_processes(
     3. Baddeley-Silverman: ``cells`` x ``cells`` cells, each with 0, 1 or 10 points with probability
        1/10, 8/9, 1/90: its pair statistics are those of Poisson.
 
+    Guide: ``heatfield docs guide/datasets``.
+
     Parameters
     ----------
     n_per_class : int
     random_state, n_jobs : int
         See `make_disks_annuli`.
+    intensity, parents, children, cluster_radius : float
+        Of the classes 0 and 1, see above.
+    strauss_intensity, strauss_interaction, strauss_radius : float
+    strauss_steps : int
+        Of class 2.
+    cells : int
+        Of class 3.
+
+    Returns
+    -------
+    clouds : list of arrays (m_i, 2)
+    labels : (N,) int array
 
     Examples
     --------

@@ -34,12 +34,30 @@ def load_scop(
 
     Long chains are subsampled to ``budget`` without replacement; short ones stay as they are.
 
+    Guide: ``heatfield docs guide/datasets``.
+
     Parameters
     ----------
     root : path-like
         The folder of ``SCOPDataset.residue.avro.gz``.
     download : bool
         Fetch it from Zenodo record 15259912 first, with the checksum stated there.
+    budget : int, optional
+        Most points per protein; None for all.
+    n_classes, per_class : int
+        How many of the most populated folds, and proteins of each.
+    seed : int
+        Of the choice of points.
+
+    Returns
+    -------
+    dataset : Dataset
+        Of ``n_classes`` folds.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.load_scop("scop")  # doctest: +SKIP
     """
     if download and not (Path(root) / _FILE).exists():
         fetch_zenodo(_RECORD, (_FILE,), Path(root))

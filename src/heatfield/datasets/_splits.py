@@ -15,7 +15,26 @@ from .._base.files import write_atomically
 
 
 def content_hash(clouds: Sequence[ArrayLike], labels: ArrayLike) -> str:
-    """A hash of all coordinates and labels, in their order."""
+    """A hash of all coordinates and labels, in their order.
+
+    Guide: ``heatfield docs guide/datasets``.
+
+    Parameters
+    ----------
+    clouds : sequence of array_like (m_i, n)
+    labels : array_like (N,)
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> one = hf.datasets.content_hash([np.eye(2)], [0])
+    >>> one == hf.datasets.content_hash([np.eye(2)], [0]), one == hf.datasets.content_hash([np.eye(2)], [1])
+    (True, False)
+    """
     digest = hashlib.sha256()
     for cloud in clouds:
         points: Array = np.ascontiguousarray(cloud, dtype="<f8")
@@ -33,6 +52,19 @@ def make_folds(
     Each class is shuffled by a seed from the content hash and its clouds assigned to the folds in turn, so
     that the same data always give the same folds. With ``store`` (a folder) they are also written to
     ``<hash>-folds<n>.json``, and read back from there if the file exists.
+
+    Guide: ``heatfield docs guide/datasets``.
+
+    Parameters
+    ----------
+    clouds : sequence of array_like (m_i, n)
+    labels : array_like (N,)
+    n_folds : int
+    store : path-like, optional
+
+    Returns
+    -------
+    folds : (N,) int
 
     Examples
     --------
@@ -57,6 +89,28 @@ def make_splits(
     """``n_splits`` stratified random splits, (n_splits, N): True where a cloud is tested.
 
     Kept as `make_folds` does.
+
+    Guide: ``heatfield docs guide/datasets``.
+
+    Parameters
+    ----------
+    clouds, labels :
+        As of `make_folds`.
+    n_splits : int
+    test_share : float
+        Part of every class that is tested.
+    store : path-like, optional
+
+    Returns
+    -------
+    splits : (n_splits, N) bool
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=10, n_points=20)
+    >>> hf.datasets.make_splits(clouds, labels, 4).sum(axis=1).tolist()
+    [15, 15, 15, 15]
     """
     count = check_count(n_splits, "n_splits", 1)
     if not 0.0 < test_share < 1.0:

@@ -84,6 +84,8 @@ def run(
 ) -> dict[str, int]:
     """Compute the cells of tables that are not done yet.
 
+    Guide: ``heatfield docs results/experiments``.
+
     Parameters
     ----------
     tables : sequence of str, optional
@@ -154,6 +156,8 @@ def show(
 ) -> list[Grid]:
     """The tables as they are now; those without any result are left out.
 
+    Guide: ``heatfield docs results/experiments``.
+
     Parameters
     ----------
     tables : sequence of str, optional
@@ -166,6 +170,13 @@ def show(
     Returns
     -------
     grids : list of Grid
+
+    Examples
+    --------
+    >>> import tempfile, heatfield as hf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hf.experiments.show(["main"], results=folder)  # nothing was computed yet
+    []
     """
     context = new_context(budget, None, results, None, None, 1)
     return [grid for name in tables or TABLES for grid in table(name).grids(context) if grid.filled]

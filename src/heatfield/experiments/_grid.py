@@ -18,6 +18,8 @@ from ._store import Key
 class Cell:
     """One entry of a table.
 
+    Guide: ``heatfield docs results/experiments``.
+
     Attributes
     ----------
     ours : Mean, optional
@@ -36,6 +38,12 @@ class Cell:
     digits : int
     text : str
         Shown instead of a number.
+
+    Examples
+    --------
+    >>> from heatfield.experiments import Cell, mean_of
+    >>> Cell(mean_of({0: 90.0, 1: 92.0}), paper=90.5).difference
+    0.5
     """
 
     ours: Mean | None = None
@@ -58,7 +66,25 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table."""
+    """A table.
+
+    Guide: ``heatfield docs results/experiments``.
+
+    Attributes
+    ----------
+    name, title : str
+    columns : tuple of str
+    rows : list of (label, cells)
+        One `Cell` per column.
+    notes : list of str
+        Printed below the table.
+
+    Examples
+    --------
+    >>> from heatfield.experiments import Cell, Grid
+    >>> Grid("main", "Accuracy", ("Orbit5k",), [("HFS", [Cell(paper=93.2)])]).filled
+    False
+    """
 
     name: str
     title: str

@@ -36,6 +36,8 @@ class Plan:
 class Method:
     """An entry of the registry.
 
+    Guide: ``heatfield docs results/experiments``.
+
     Attributes
     ----------
     name : str
@@ -57,6 +59,15 @@ class Method:
         Of the installation, that it needs.
     cost : float
         Roughly, seconds per 1,000 clouds of 1,000 points and split, for the order of work and the time left.
+
+    Examples
+    --------
+    >>> from heatfield.experiments import DATA_SETS, METHODS
+    >>> method = METHODS["HFS-desc"]
+    >>> method.missing(), method.modules()[0], len(method.code()) > 8
+    ([], '_features.descriptor', True)
+    >>> method.plan(DATA_SETS["orbit5k"], "smoke").splits
+    2
     """
 
     name: str
@@ -72,11 +83,27 @@ class Method:
     cost: float = 5.0
 
     def missing(self) -> list[str]:
-        """Libraries that would have to be installed."""
+        """Libraries that would have to be installed.
+
+        Returns
+        -------
+        names : list of str
+        """
         return [module for extra in self.extras for module in EXTRAS[extra] if find_spec(module) is None]
 
     def plan(self, entry: DataSet, budget: str) -> Plan:
-        """The recipe, the part of the data and the number of splits of a budget."""
+        """The recipe, the part of the data and the number of splits of a budget.
+
+        Parameters
+        ----------
+        entry : DataSet
+        budget : "smoke", "reduced" or "paper"
+
+        Returns
+        -------
+        plan : Plan
+            With ``recipe``, ``size``, ``splits`` and ``label``.
+        """
         if budget not in BUDGETS:
             raise ValueError(f"budget must be one of {', '.join(map(repr, BUDGETS))}, got {budget!r}")
         splits = SMOKE_SPLITS if budget == "smoke" else entry.protocol.count
@@ -105,7 +132,12 @@ class Method:
         return Plan(recipe, size, splits, label)
 
     def modules(self) -> list[str]:
-        """Where its code begins, for `code_digest`; of a descriptor the first is what computes features."""
+        """Where its code begins, for `code_digest`; of a descriptor the first is what computes features.
+
+        Returns
+        -------
+        modules : list of str
+        """
         if self.kind == "HFSDescriptor":
             return ["_features.descriptor", "experiments._read_out"]
         if self.kind == "HFSClassifier":
@@ -116,7 +148,12 @@ class Method:
         return [own, *more, *(["nn.networks._learner"] if self.family == "network" else [])]
 
     def code(self) -> str:
-        """A hash of the code that it runs."""
+        """A hash of the code that it runs.
+
+        Returns
+        -------
+        digest : str
+        """
         return code_digest(self.modules())
 
 

@@ -22,6 +22,8 @@ SCORES = ("oa", "macc", "f1")
 class Protocol:
     """Random splits or folds, and the score that the tables show.
 
+    Guide: ``heatfield docs results/experiments``.
+
     Attributes
     ----------
     kind : "splits" or "folds"
@@ -30,6 +32,15 @@ class Protocol:
         Part of every class that is tested; of folds 1 / count.
     metric : "oa" or "macc"
         Overall accuracy, or its mean over classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heatfield.experiments import Protocol
+    >>> folds = Protocol("folds", 2, 0.5, "oa")
+    >>> tests = folds.tests([np.eye(2) * i for i in range(1, 5)], np.array([0, 0, 1, 1]))
+    >>> [int(test.sum()) for test in tests], folds.facts()["kind"]
+    ([2, 2], 'folds')
     """
 
     kind: str
@@ -40,14 +51,31 @@ class Protocol:
     def tests(
         self, clouds: Sequence[Array], labels: NDArray, store: Path | None = None
     ) -> list[NDArray[np.bool_]]:
-        """For each split, True where a cloud is tested; decided by the content of the data alone."""
+        """For each split, True where a cloud is tested; decided by the content of the data alone.
+
+        Parameters
+        ----------
+        clouds : sequence of (m_i, n) arrays
+        labels : (N,)
+        store : Path, optional
+            A folder that keeps the splits.
+
+        Returns
+        -------
+        tests : list of (N,) bool arrays
+        """
         if self.kind == "folds":
             fold = make_folds(clouds, labels, self.count, store=store)
             return [fold == k for k in range(self.count)]
         return list(make_splits(clouds, labels, self.count, test_share=self.share, store=store))
 
     def facts(self) -> dict[str, Any]:
-        """As JSON keeps it."""
+        """As JSON keeps it.
+
+        Returns
+        -------
+        facts : dict
+        """
         return asdict(self)
 
 

@@ -34,6 +34,8 @@ class Size:
 class DataSet:
     """An entry of the registry.
 
+    Guide: ``heatfield docs results/experiments``.
+
     Attributes
     ----------
     name : str
@@ -56,6 +58,13 @@ class DataSet:
         Points that networks see; their own default otherwise.
     asked : bool
         Taken only where it is asked for by name.
+
+    Examples
+    --------
+    >>> from heatfield.experiments import DATA_SETS
+    >>> entry = DATA_SETS["orbit5k"]
+    >>> entry.title, entry.protocol.kind, entry.folder
+    ('Orbit5k', 'splits', False)
     """
 
     name: str

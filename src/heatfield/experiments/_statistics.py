@@ -38,6 +38,18 @@ class Difference:
 def mean_of(values: Mapping[int, float]) -> Mean:
     """Over the splits that are done.
 
+    Guide: ``heatfield docs results/experiments``.
+
+    Parameters
+    ----------
+    values : mapping of int to float
+        Scores by split.
+
+    Returns
+    -------
+    mean : Mean
+        With ``mean``, ``sd`` and ``n``.
+
     Examples
     --------
     >>> mean_of({0: 90.0, 1: 92.0})
@@ -56,6 +68,20 @@ def difference(a: Mapping[int, float], b: Mapping[int, float], protocol: Protoco
     Training sets of different splits overlap, so that results vary less over splits than over data sets.
     Nadeau and Bengio (2003) correct the variance of the mean from s^2 / n to
     s^2 (1 / n + n_test / n_train).
+
+    Guide: ``heatfield docs results/experiments``.
+
+    Parameters
+    ----------
+    a, b : mapping of int to float
+        Scores by split.
+    protocol : Protocol
+        Of both.
+
+    Returns
+    -------
+    difference : Difference
+        With ``mean``, ``error``, ``p``, ``n`` and ``clear``.
 
     Examples
     --------

@@ -22,6 +22,8 @@ MOST_COLUMNS = 4096
 class Cloud(Summarised):
     """The content of one file.
 
+    Guide: ``heatfield docs guide/formats``.
+
     Attributes
     ----------
     points : (m, n) float64
@@ -36,6 +38,13 @@ class Cloud(Summarised):
         For a skeleton (SWC): the row each node hangs on, -1 for a root.
     notes : dict
         What a writer needs to give the same file back, such as the scale of LAS coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> cloud = hf.Cloud(np.eye(3), {"charge": np.array([1, -1, 0])})
+    >>> cloud.take(np.array([2])).columns["charge"].tolist()
+    [0]
     """
 
     points: Array
@@ -61,7 +70,16 @@ class Cloud(Summarised):
         return Summary(title, lines, [dots(self.points, "the points")])
 
     def take(self, rows: NDArray[Any]) -> Cloud:
-        """Some of the points with their columns; faces and parents do not survive."""
+        """Some of the points with their columns; faces and parents do not survive.
+
+        Parameters
+        ----------
+        rows : (q,) int, or (m,) bool
+
+        Returns
+        -------
+        cloud : Cloud
+        """
         columns = {name: column[rows] for name, column in self.columns.items()}
         return Cloud(self.points[rows], columns, self.format, notes=self.notes)
 

@@ -12,6 +12,8 @@ class ReadError(OSError, ValueError):
     It is an OSError and a ValueError (as ``io.UnsupportedOperation`` is), so that code
     which guards against either catches it. Readers raise nothing else.
 
+    Guide: ``heatfield docs guide/formats``.
+
     Parameters
     ----------
     path : path-like
@@ -20,6 +22,15 @@ class ReadError(OSError, ValueError):
         What is wrong, in one sentence.
     place : str, optional
         Where in the file: ``"line 7"``, ``"byte 120"``, ``"element 'vertex'"``.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> try:
+    ...     hf.read_points("nowhere.ply")
+    ... except hf.ReadError as error:
+    ...     print(error.path, "|", error.problem)
+    nowhere.ply | no such file or directory
     """
 
     def __init__(self, path: str | os.PathLike[str], problem: str, place: str = "") -> None:

@@ -26,7 +26,24 @@ _NAMES = {
 
 
 class Record(NamedTuple):
-    """One record as it stands in the file."""
+    """One record as it stands in the file.
+
+    Guide: ``heatfield docs guide/formats``.
+
+    Attributes
+    ----------
+    user : str
+        Whose record it is, such as ``"LASF_Projection"``.
+    number : int
+    description : str
+    data : bytes
+
+    Examples
+    --------
+    >>> from heatfield.io import Record
+    >>> Record("me", 1, "a note", b"text").data
+    b'text'
+    """
 
     user: str
     number: int
@@ -85,7 +102,26 @@ def is_wkt(records: list[Record]) -> bool:
 
 
 def length_unit(records: list[Record]) -> str:
-    """The unit of the coordinates by the coordinate system: "m", "ft", ...; "" where it is not told."""
+    """The unit of the coordinates by the coordinate system: "m", "ft", ...; "" where it is not told.
+
+    Guide: ``heatfield docs guide/formats``.
+
+    Parameters
+    ----------
+    records : list of Record
+        ``cloud.notes["vlrs"]`` of a LAS file.
+
+    Returns
+    -------
+    unit : str
+
+    Examples
+    --------
+    >>> from heatfield.io import Record, length_unit
+    >>> wkt = b'PROJCS["here",UNIT["metre",1]]'
+    >>> length_unit([Record("LASF_Projection", 2112, "", wkt)]), length_unit([])
+    ('m', '')
+    """
     for record in records:
         if record.user != PROJECTION:
             continue

@@ -35,7 +35,20 @@ def coordinate_unit(cloud: Cloud) -> str:
 
 
 def channel_names() -> tuple[str, ...]:
-    """What can be written: the channels of the registry, those on request too, and the local type."""
+    """What can be written: the channels of the registry, those on request too, and the local type.
+
+    Guide: ``heatfield docs guide/describe``.
+
+    Returns
+    -------
+    names : tuple of str
+
+    Examples
+    --------
+    >>> from heatfield.io import channel_names
+    >>> channel_names()[:4]
+    ('density', 'dimension', 'transition', 'spectrum')
+    """
     return (*(channel.name for channel in registry.CHANNELS if channel.in_table), "local_type")
 
 
@@ -53,6 +66,32 @@ def write_signatures(
     In LAS they are extra dimensions, in PLY vertex properties, each described by its length √t. A local
     type is an integer, the place of its name in ``LOCAL_TYPES``. Columns of the source stay where the
     format can hold them. ``note`` is a line for the record of the LAS file that describes them.
+
+    Guide: ``heatfield docs guide/describe``.
+
+    Parameters
+    ----------
+    target : str
+        The file; its suffix is the format.
+    cloud : Cloud
+        What was read.
+    s : Signatures
+        At its points.
+    channels : tuple of str, optional
+        Of `channel_names`; density, dimension, transition and spectrum if not given.
+    dtype : str
+        Of the columns.
+    note : str
+
+    Examples
+    --------
+    >>> import tempfile, heatfield as hf
+    >>> points, _ = hf.datasets.make_mixed_shape()
+    >>> cloud, s = hf.Cloud(points[:50]), hf.signatures(points[:50], lengths=[0.1, 0.2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hf.io.write_signatures(f"{folder}/a.ply", cloud, s, channels=("dimension", "local_type"))
+    ...     sorted(hf.read_cloud(f"{folder}/a.ply").columns)
+    ['dimension_s0', 'dimension_s1', 'local_type_s0', 'local_type_s1']
     """
     suffix = Path(target).suffix
     made = {

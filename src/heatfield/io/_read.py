@@ -83,6 +83,8 @@ def read_cloud(
 ) -> Cloud:
     """Read a file with everything in it.
 
+    Guide: ``heatfield docs guide/formats``.
+
     Parameters
     ----------
     path : path-like
@@ -171,6 +173,8 @@ def read_cloud(
 def read_clouds(path: PathLike, *, max_bytes: int | None = None) -> tuple[list[Array], NDArray[Any] | None]:
     """All clouds of a file that holds many, and their labels.
 
+    Guide: ``heatfield docs guide/formats``.
+
     Parameters
     ----------
     path : path-like
@@ -228,6 +232,22 @@ def read_points(path: PathLike, *, columns: bool = False, **options: object) -> 
 
     Options are those of `read_cloud`: ``format, budget, sampling, seed, dims, atoms, chain, model,
     altloc, soma, invalid, max_bytes``.
+
+    Guide: ``heatfield docs guide/formats``.
+
+    Parameters
+    ----------
+    path : path-like
+    columns : bool
+        Also return the other columns.
+    **options :
+        Of `read_cloud`.
+
+    Returns
+    -------
+    points : (m, n) float64
+    columns : dict of str to (m,) array
+        Only if asked for.
 
     Examples
     --------

@@ -47,6 +47,8 @@ def write_points(
 ) -> None:
     """Write points, and columns of the same length, in the format of the suffix.
 
+    Guide: ``heatfield docs guide/formats``.
+
     Parameters
     ----------
     path : path-like
@@ -66,6 +68,14 @@ def write_points(
     ------
     ValueError
         Where the format cannot hold a column, by its name, type or meaning.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, heatfield as hf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hf.write_points(f"{folder}/a.ply", np.eye(3), {"height": np.array([0.0, 0.5, 1.0])})
+    ...     hf.read_cloud(f"{folder}/a.ply").columns["height"].tolist()
+    [0.0, 0.5, 1.0]
     """
     target = Path(path)
     suffixes = [s.lower() for s in target.suffixes]

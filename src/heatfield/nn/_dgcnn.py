@@ -67,6 +67,8 @@ class HFSDGCNN(nn.Module):
     k = 20 neighbours in the space of each layer's features, EdgeConv 64, 64, 128, 256, all joined to 1024,
     maximum and mean, then 512 and 256 with dropout 0.5; batch norm and LeakyReLU 0.2 throughout.
 
+    Guide: ``heatfield docs guide/learning``.
+
     Parameters
     ----------
     point_width : int
@@ -135,6 +137,10 @@ class HFSDGCNN(nn.Module):
         coordinates : (P, n_dims)
         starts : (B + 1,) int64
             Where each cloud begins; the last entry is P.
+
+        Returns
+        -------
+        logits : (B, classes)
         """
         near = nearest(coordinates, starts, self.k, exact=True)
         values = torch.cat([coordinates, rows], dim=1)

@@ -17,6 +17,17 @@ from ._unit import Powers, by_power, check_times_of, heat_factor, in_unit
 def pad_clouds(clouds: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Clouds (m_i, n) as one tensor (B, m, n) filled up with zeros, and the mask (B, m) of real points.
 
+    Guide: ``heatfield docs guide/learning``.
+
+    Parameters
+    ----------
+    clouds : sequence of tensors (m_i, n)
+
+    Returns
+    -------
+    points : (B, m, n)
+    mask : (B, m) bool
+
     Examples
     --------
     >>> import torch
@@ -49,6 +60,8 @@ class HeatFeatures(nn.Module):
     The range of lengths is declared as for `heatfield.signatures`: times at which the density, or an energy
     of `whole`, is no number of the tensor's precision are a ValueError that names the cloud.
 
+    Guide: ``heatfield docs guide/learning``.
+
     Parameters
     ----------
     n_scales, c_min, c_max :
@@ -77,6 +90,10 @@ class HeatFeatures(nn.Module):
     >>> features.sum().backward()
     >>> points.grad.shape
     torch.Size([2, 50, 3])
+    >>> HeatFeatures(n_scales=4).whole(points).shape  # 4 * 4 global numbers and 2 * 4 * 4 of the spectrum
+    torch.Size([2, 48])
+    >>> HeatFeatures(n_scales=4).extra_repr().split(",")[0]
+    'n_scales=4'
     """
 
     def __init__(
@@ -101,7 +118,12 @@ class HeatFeatures(nn.Module):
         self.memory = check_count(memory, "memory", 1)
 
     def extra_repr(self) -> str:
-        """The settings, as torch prints them."""
+        """The settings, as torch prints them.
+
+        Returns
+        -------
+        str
+        """
         schedule = f"n_scales={self.n_scales}, c_min={self.c_min}, c_max={self.c_max}"
         return f"{schedule}, transition={self.transition!r}"
 
@@ -119,7 +141,10 @@ class HeatFeatures(nn.Module):
         scales : (T,) or (B, T), optional
             Diffusion times, in place of the schedule.
 
-        A cloud of fewer than two distinct points has no schedule: its features are NaN.
+        Returns
+        -------
+        features : (B, m, (3 + n) T)
+            A cloud of fewer than two distinct points has no schedule: its features are NaN.
         """
         if isinstance(points, Sequence):
             padded, mask = pad_clouds(points)
@@ -148,6 +173,17 @@ class HeatFeatures(nn.Module):
 
         E2, C2, the Dirichlet energy and its ratio to E2; then composition and contrast of the
         heat dimension spectrum. Differentiable like the rest.
+
+        Parameters
+        ----------
+        points, mask, scales :
+            As of `forward`.
+        hds_sigma : float
+            Width of the heat dimension spectrum.
+
+        Returns
+        -------
+        whole : (B, 4T + 2 (n + 1) T)
         """
         if isinstance(points, Sequence):
             points, mask = pad_clouds(points)

@@ -20,6 +20,8 @@ class HFSFull(nn.Module):
     Inputs are expected standardised; `heatfield.HFSClassifier` does that with the statistics of
     its training set.
 
+    Guide: ``heatfield docs guide/learning``.
+
     Parameters
     ----------
     point_width, whole_width : int
@@ -91,11 +93,34 @@ class HFSFull(nn.Module):
         whole : (B, whole_width)
         starts : (B + 1,) int64
             Where each cloud begins; the last entry is P.
+
+        Returns
+        -------
+        logits : (B, classes)
         """
         return self.head(torch.cat([whole, self.pool(self.points(rows), starts)], dim=1))
 
     def pool(self, outputs: Tensor, starts: Tensor) -> Tensor:
-        """z (B, poolings x width)."""
+        """z (B, poolings x width).
+
+        Parameters
+        ----------
+        outputs : (P, width)
+            Of the shared network.
+        starts : (B + 1,) int64
+
+        Returns
+        -------
+        z : (B, poolings x width)
+
+        Examples
+        --------
+        >>> import torch
+        >>> from heatfield.nn import HFSFull
+        >>> z = HFSFull(48, 96, n_classes=10).pool(torch.ones(5, 256), torch.tensor([0, 2, 5]))
+        >>> z.shape
+        torch.Size([2, 512])
+        """
         mean, most = segment_mean_and_max(outputs, starts)
         found = {"mean": mean, "max": most}
         if "std" in self.pooling:

@@ -27,6 +27,8 @@ class ClosedFormFeatures:
     Where no gradients to the coordinates are needed, this is many times faster than `HeatFeatures`. Use it
     as the ``transform`` of a torch data set; it may be copied to DataLoader workers.
 
+    Guide: ``heatfield docs guide/learning``.
+
     Parameters
     ----------
     blocks : sequence of str, optional

@@ -20,6 +20,8 @@ from .._base.check import Array
 class RankEnvelope:
     """The result of a test.
 
+    Guide: ``heatfield docs guide/patterns``.
+
     Attributes
     ----------
     p : float
@@ -29,6 +31,14 @@ class RankEnvelope:
     level : float
     outside : (T,) of -1, 0 or 1
         Where the observed curve is below or above the envelope.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heatfield.patterns import rank_envelope
+    >>> found = rank_envelope(np.zeros(4), np.random.default_rng(1).normal(size=(99, 4)))
+    >>> found.outside.tolist(), found.p > found.level
+    ([0, 0, 0, 0], True)
     """
 
     p: float
@@ -44,6 +54,8 @@ def rank_envelope(observed: ArrayLike, simulated: ArrayLike, level: float = 0.05
     At every place each curve has a rank from outside, from the smallest or the largest value, whichever is
     nearer. A curve is the more extreme the smaller its smallest rank is; among equals the second smallest
     decides, then the third, and so on.
+
+    Guide: ``heatfield docs guide/patterns``.
 
     Parameters
     ----------

@@ -17,6 +17,8 @@ def response_curve(points: ArrayLike, distances: ArrayLike) -> Array:
     C2(t) = -t d/dt log E2(t), where E2(t) sums exp(-D**2 / 8t) = exp(-D**2 / 2r**2) over all pairs: the
     smooth counterpart of Ripley's K, which counts the pairs with D < r.
 
+    Guide: ``heatfield docs guide/patterns``.
+
     Parameters
     ----------
     points : (m, n)

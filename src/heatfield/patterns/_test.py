@@ -26,6 +26,8 @@ _TOGETHER = 4  # simulations of one piece of work
 class Curve:
     """One curve of a pattern and the global envelope of the simulated ones.
 
+    Guide: ``heatfield docs guide/patterns``.
+
     Attributes
     ----------
     observed, low, high : (T,)
@@ -33,6 +35,14 @@ class Curve:
         Of the simulations.
     outside : (T,) of -1, 0 or 1
         Where the observed curve is below or above the envelope.
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> found = hf.patterns.envelope_test(np.random.default_rng(0).random((40, 2)), simulations=39)
+    >>> curve = found.curves["pairs"]
+    >>> curve.observed.shape, bool((curve.low <= curve.high).all())
+    ((24,), True)
     """
 
     observed: Array
@@ -45,6 +55,8 @@ class Curve:
 @dataclass(frozen=True, repr=False)
 class PatternTest(Summarised):
     """What a test found.
+
+    Guide: ``heatfield docs guide/patterns``.
 
     Attributes
     ----------
@@ -63,6 +75,14 @@ class PatternTest(Summarised):
         Points.
     simulations : int
     window : Box or Polygon
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> square = hf.patterns.Box([0, 0], [1, 1])
+    >>> found = hf.patterns.envelope_test(np.random.default_rng(0).random((40, 2)), square, simulations=39)
+    >>> found.verdict, found.count, sorted(found.as_dict())[:3]
+    ('random', 40, ['curves', 'distances', 'excess'])
     """
 
     distances: Array
@@ -132,6 +152,8 @@ def envelope_test(
     As many points as were observed are drawn independently in the same window, many times. Its curves are
     compared with theirs by `rank_envelope`. Simulations have the same edge as the data, so no
     correction for it is needed.
+
+    Guide: ``heatfield docs guide/patterns``.
 
     Parameters
     ----------

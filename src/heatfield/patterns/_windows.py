@@ -14,6 +14,8 @@ from .._base.check import Array, as_points
 class Box:
     """A rectangle, or a box in any dimension.
 
+    Guide: ``heatfield docs guide/patterns``.
+
     Parameters
     ----------
     low, high : sequences of n numbers
@@ -25,6 +27,9 @@ class Box:
     >>> box = Box([0, 0], [2, 1])
     >>> box.volume, box.contains([[0.5, 0.5], [0.5, 3.0]]).tolist()
     (2.0, [True, False])
+    >>> import numpy as np
+    >>> box.sample(np.random.default_rng(0), 5).shape
+    (5, 2)
     """
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
@@ -57,6 +62,10 @@ class Box:
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Which points lie in the window, its boundary included.
 
+        Parameters
+        ----------
+        points : array_like (m, n)
+
         Returns
         -------
         inside : (m,) bool
@@ -66,6 +75,11 @@ class Box:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Points drawn uniformly.
+
+        Parameters
+        ----------
+        rng : numpy Generator
+        count : int
 
         Returns
         -------
@@ -80,6 +94,8 @@ class Box:
 class Polygon:
     """A polygon in the plane, perhaps with holes.
 
+    Guide: ``heatfield docs guide/patterns``.
+
     Parameters
     ----------
     vertices : (k, 2)
@@ -92,6 +108,9 @@ class Polygon:
     >>> triangle = Polygon([[0, 0], [2, 0], [0, 2]])
     >>> triangle.volume, triangle.contains([[0.5, 0.5], [1.5, 1.5]]).tolist()
     (2.0, [True, False])
+    >>> import numpy as np
+    >>> bool(triangle.contains(triangle.sample(np.random.default_rng(0), 50)).all())
+    True
     """
 
     n_dims = 2
@@ -115,6 +134,10 @@ class Polygon:
 
         Points on the boundary itself may count as inside or not.
 
+        Parameters
+        ----------
+        points : array_like (m, 2)
+
         Returns
         -------
         inside : (m,) bool
@@ -131,6 +154,10 @@ class Polygon:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Points drawn uniformly: those of the bounding box that lie inside.
+
+        Parameters
+        ----------
+        rng, count : as of `Box.sample`
 
         Returns
         -------

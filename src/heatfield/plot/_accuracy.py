@@ -16,6 +16,8 @@ def accuracy_by_scales(
 ) -> Any:
     """Accuracy against the number of scales, one curve per method, with the standard deviation over splits.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     counts : sequence of C numbers of scales

@@ -23,6 +23,8 @@ def class_curves(
 ) -> Any:
     """A quantity over the scales, class by class: the median, and a band that holds the middle half.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     values : array_like (N, T)
@@ -33,6 +35,7 @@ def class_curves(
         Lengths sqrt(t) of the scales, for the axis: the same for all clouds, or of each (medians are shown).
     unit : str, optional
         Their unit.
+    ylabel, title : str, optional
 
     Returns
     -------

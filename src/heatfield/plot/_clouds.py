@@ -32,6 +32,8 @@ def dimension_over_scales(
 ) -> Any:
     """The cloud once for each scale, coloured by heat dimension; 2-D or 3-D.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     points : array_like (m, 2) or (m, 3)
@@ -43,6 +45,7 @@ def dimension_over_scales(
         Pictures per row.
     unit : str, optional
         Of the coordinates, for the titles.
+    title : str, optional
 
     Returns
     -------

@@ -13,6 +13,8 @@ from ._style import DIMENSION_COLORS, dimension_name, lengths_of, own_axes, scal
 def dimension_spectrum(signatures: Signatures, ax: Any = None, *, unit: str | None = None) -> Any:
     """Which share of the points looks like which dimension, stacked, from fine to coarse scales.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     signatures : Signatures

@@ -16,6 +16,8 @@ def confusion_matrix(matrix: ArrayLike, labels: Sequence[Any], ax: Any = None) -
 
     Colour is the share of the row, the numbers are those of the matrix.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     matrix : array_like (K, K)

@@ -26,6 +26,8 @@ def global_curves(
 ) -> Any:
     """Energy, response, roughness and relative roughness over the length sqrt(t), one curve per cloud.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     signatures : Signatures, or a sequence of them

@@ -26,6 +26,8 @@ def heat_landscape(
     Fine scales show neighbourhoods, middle ones branches and junctions, coarse ones the whole. F is u without
     its factor, so that the heights compare.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     points : array_like (m, 2)

@@ -32,6 +32,8 @@ def local_signatures(
 ) -> Any:
     """All local signatures of a cloud: one row per quantity, one column per scale.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     points : array_like (m, 2) or (m, 3)

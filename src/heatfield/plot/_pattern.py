@@ -19,6 +19,8 @@ def pattern_envelope(result: PatternTest, ax: Any = None, *, unit: str | None = 
     Distances at which a curve leaves its envelope are shaded: clustered in orange, regular in green. The pair
     density is drawn relative to the mean of the simulations, since it varies over orders of magnitude.
 
+    Guide: ``heatfield docs guide/patterns``.
+
     Parameters
     ----------
     result : PatternTest

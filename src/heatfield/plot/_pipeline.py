@@ -31,6 +31,8 @@ def pipeline(
     The points, their heat field at a middle scale, their heat dimension at three scales, the heat dimension
     spectrum, the global response, and the descriptor.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     points : array_like (m, 2) or (m, 3)
@@ -38,6 +40,7 @@ def pipeline(
     n_scales : int
     unit : str, optional
         Of the coordinates, for titles and axes.
+    title : str, optional
 
     Returns
     -------

@@ -27,6 +27,8 @@ def spectra_by_class(
     over all clouds. Below, by how much the clouds of a class have more or fewer of them:
     their median, and a band that holds the middle half of them.
 
+    Guide: ``heatfield docs guide/plots``.
+
     Parameters
     ----------
     compositions : array_like (N, T, K)
@@ -38,6 +40,7 @@ def spectra_by_class(
         What to call each label.
     lengths, unit : optional
         Lengths sqrt(t) of the scales and their unit, for the axes; see `class_curves`.
+    title : str, optional
 
     Returns
     -------

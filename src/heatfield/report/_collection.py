@@ -15,6 +15,8 @@ from .._features.descriptor import HFSDescriptor
 class Collection:
     """Described clouds.
 
+    Guide: ``heatfield docs guide/report``.
+
     Attributes
     ----------
     name : str
@@ -33,6 +35,19 @@ class Collection:
         Lengths sqrt(t) of the scales of each cloud.
     unit : str
         Of the coordinates, "" where it is not known.
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=2, n_points=60)
+    >>> descriptor = hf.HFSDescriptor("desc")
+    >>> rows = descriptor.fit_transform(clouds)
+    >>> found = hf.report.Collection(
+    ...     "orbits", [f"{i}.csv" for i in range(10)], np.full(10, 60), rows, descriptor, 2,
+    ...     [f"class {label}" for label in labels], clouds,
+    ... )
+    >>> found.classes, found.composition().shape, found.scale_name(3)
+    (['class 0', 'class 1', 'class 2', 'class 3', 'class 4'], (10, 8, 3), 's3')
     """
 
     name: str
@@ -86,7 +101,12 @@ class Collection:
         return words + (" (medians; each cloud has its own)" if own else ", the same for all clouds")
 
     def composition(self) -> Array:
-        """Shares of each dimension (N, T, K), read from the block "hds"."""
+        """Shares of each dimension (N, T, K), read from the block "hds".
+
+        Returns
+        -------
+        shares : (N, T, K)
+        """
         block = self.features[:, self.descriptor.layout().columns["hds"]]
         shares = block[:, : block.shape[1] // 2]
         return shares.reshape(len(block), -1, self.steps).transpose(0, 2, 1)

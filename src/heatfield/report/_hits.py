@@ -23,6 +23,8 @@ def hits_page(
 ) -> str:
     """A page of HTML, with nothing to load from elsewhere.
 
+    Guide: ``heatfield docs guide/search``.
+
     Parameters
     ----------
     name : str
@@ -33,6 +35,23 @@ def hits_page(
     hit_sketches : arrays (k, 2) by the row of a hit
         A hit without one gets an empty picture.
     facts : pairs of a key and its words, for the head of the page
+
+    Returns
+    -------
+    html : str
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=2, n_points=60)
+    >>> index = hf.HFSIndex("simple").build(clouds, labels=labels)
+    >>> hits = index.query(clouds[:1], k=2)
+    >>> thumbnails = {row: clouds[row] for row in hits.rows[0]}
+    >>> page = hf.report.hits_page(
+    ...     "orbits", ["new"], hits, query_sketches=clouds[:1], hit_sketches=thumbnails
+    ... )
+    >>> page.startswith("<!doctype html>")
+    True
     """
     if len(queries) != len(hits) or len(query_sketches) != len(hits):
         raise ValueError(

@@ -34,6 +34,8 @@ def report_page(
 ) -> str:
     """A page of HTML about a collection, with nothing to load from elsewhere.
 
+    Guide: ``heatfield docs guide/report``.
+
     Parameters
     ----------
     collection : Collection
@@ -49,6 +51,23 @@ def report_page(
         Called after every fold, with the number of folds that are done and of all folds.
     save_figure : callable
         Called with the name of each figure ("map", "spectra", "confusion", "blocks", "scales") and its SVG.
+    seed : int
+        Of folds and map.
+
+    Returns
+    -------
+    page : str
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=4, n_points=60)
+    >>> descriptor = hf.HFSDescriptor("simple")
+    >>> rows, files = descriptor.fit_transform(clouds), [f"{i}.csv" for i in range(20)]
+    >>> words = [f"class {label}" for label in labels]
+    >>> orbits = hf.report.Collection("orbits", files, np.full(20, 60), rows, descriptor, 2, words, clouds)
+    >>> hf.report.report_page(orbits, folds=2, embedding="pca").startswith("<!doctype html>")
+    True
     """
     check_choice(figures, "figures", tuple(MEDIA))
     found = make_map(collection.features, collection.descriptor, embedding, seed)

@@ -12,7 +12,24 @@ Rows = NDArray[np.int64]
 
 
 def random_rows(m: int, budget: int, rng: np.random.Generator) -> Rows:
-    """``budget`` of m rows without replacement, in their old order; all of them if there are no more."""
+    """``budget`` of m rows without replacement, in their old order; all of them if there are no more.
+
+    Guide: ``heatfield docs guide/formats``.
+
+    Parameters
+    ----------
+    m, budget : int
+    rng : numpy Generator
+
+    Returns
+    -------
+    rows : (budget,) int
+
+    Examples
+    --------
+    >>> random_rows(3, 5, np.random.default_rng(0)).tolist(), len(random_rows(9, 5, np.random.default_rng(0)))
+    ([0, 1, 2], 5)
+    """
     if m <= budget:
         return np.arange(m)
     return np.sort(rng.choice(m, size=budget, replace=False)).astype(np.int64)
@@ -22,6 +39,26 @@ def farthest_rows(points: Array, budget: int, rng: np.random.Generator) -> Rows:
     """Farthest-point sampling from a random start: each row is the farthest from those before it.
 
     It stops early where only copies of chosen points are left.
+
+    Guide: ``heatfield docs guide/formats``.
+
+    Parameters
+    ----------
+    points : (m, n)
+    budget : int
+    rng : numpy Generator
+        Of the first point.
+
+    Returns
+    -------
+    rows : (at most budget,) int
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.1, 0.1]])
+    >>> rng = np.random.default_rng(0)
+    >>> len(farthest_rows(square, 4, rng)), len(farthest_rows(np.zeros((3, 2)), 2, rng))  # three copies
+    (4, 1)
     """
     m = len(points)
     if m <= budget:
@@ -61,6 +98,24 @@ def voxel_rows(points: Array, budget: int, size: float | None = None) -> Rows:
 
     Without ``size`` the finest grid is sought, by bisection of its step, that has at most
     ``budget`` occupied cells.
+
+    Guide: ``heatfield docs guide/formats``.
+
+    Parameters
+    ----------
+    points : (m, n)
+    budget : int
+    size : float, optional
+        Side of a cell.
+
+    Returns
+    -------
+    rows : (at most budget,) int
+
+    Examples
+    --------
+    >>> len(voxel_rows(np.random.default_rng(0).random((500, 2)), 500, size=0.5))
+    4
     """
     m = len(points)
     if size is not None:

@@ -20,6 +20,8 @@ SAMPLINGS = ("auto", "random", "farthest", "voxel")
 def sample(cloud: Cloud, budget: int, sampling: str = "auto", seed: int = 0) -> Cloud:
     """At most ``budget`` points of a cloud, with their columns.
 
+    Guide: ``heatfield docs guide/formats``.
+
     Parameters
     ----------
     cloud : Cloud
@@ -32,10 +34,21 @@ def sample(cloud: Cloud, budget: int, sampling: str = "auto", seed: int = 0) -> 
     seed : int
         The same seed gives the same points.
 
+    Returns
+    -------
+    cloud : Cloud
+
     Raises
     ------
     ValueError
         Where the points span 1e140 or more: lengths and areas cannot be told there.
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> cloud = hf.Cloud(np.random.default_rng(0).random((500, 3)))
+    >>> len(hf.sampling.sample(cloud, 100).points), len(hf.sampling.sample(cloud, 100, "voxel").points) <= 100
+    (100, True)
     """
     check_count(budget, "budget", 1)
     check_choice(sampling, "sampling", SAMPLINGS)

@@ -8,6 +8,18 @@ import hashlib
 def seed_from_name(name: str, seed: int = 0) -> int:
     """A 64-bit seed that depends on the name and on ``seed`` alone.
 
+    Guide: ``heatfield docs guide/formats``.
+
+    Parameters
+    ----------
+    name : str
+        Of a file.
+    seed : int
+
+    Returns
+    -------
+    seed : int
+
     Examples
     --------
     >>> seed_from_name("a.ply") == seed_from_name("a.ply"), seed_from_name("a.ply") == seed_from_name("b.ply")

@@ -16,6 +16,8 @@ def sample_skeleton(
     The total length L is cut into ``budget`` equal stretches and one point is drawn in each,
     s_k = (k + U_k) L / budget: uniform by arc length, and evener than independent draws.
 
+    Guide: ``heatfield docs guide/formats``.
+
     Parameters
     ----------
     nodes : (m, n) array

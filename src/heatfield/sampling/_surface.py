@@ -16,6 +16,16 @@ def sample_surface(
     Triangles are drawn as lengths are in `sample_skeleton`, by stretches of the cumulated area; in the
     triangle (a, b, c) the point is (1 - √u) a + √u (1 - v) b + √u v c with u, v uniform.
 
+    Guide: ``heatfield docs guide/formats``.
+
+    Parameters
+    ----------
+    vertices : (v, 3)
+    faces : (f, 3) int
+        Triangles, as rows of ``vertices``.
+    budget : int
+    rng : numpy Generator
+
     Returns
     -------
     points : (budget, 3) array

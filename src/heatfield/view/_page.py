@@ -44,6 +44,8 @@ def view_page(
 ) -> str:
     """A page of HTML that shows a cloud and its signatures, with nothing to load from elsewhere.
 
+    Guide: ``heatfield docs guide/view``.
+
     Parameters
     ----------
     points : array_like (m, n), or a path

@@ -13,11 +13,13 @@ from .._dgcnn import HFSDGCNN, DGCNNParts
 class DGCNN(HFSDGCNN):
     """The published DGCNN: `heatfield.nn.HFSDGCNN` without heat features, on coordinates in space.
 
+    Guide: ``heatfield docs guide/baselines``.
+
     Parameters
     ----------
     n_classes : int
-    k, widths, embedding, head, dropout :
-        See `heatfield.nn.HFSDGCNN`.
+    **parts :
+        k, widths, embedding, head, dropout: see `heatfield.nn.HFSDGCNN`.
 
     Examples
     --------
@@ -34,7 +36,17 @@ class DGCNN(HFSDGCNN):
         super().__init__(0, 3, n_classes, **parts)
 
     def forward(self, points: Tensor) -> Tensor:  # type: ignore[override]
-        """Logits (B, classes) of clouds (B, m, 3)."""
+        """Logits (B, classes) of clouds (B, m, 3).
+
+        Parameters
+        ----------
+        points : (B, m, 3)
+            Clouds of one size.
+
+        Returns
+        -------
+        logits : (B, classes)
+        """
         rows = points.reshape(-1, 3)
         starts = starts_of(points)
         return super().forward(rows[:, :0], rows, starts)

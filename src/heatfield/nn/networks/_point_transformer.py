@@ -92,6 +92,8 @@ class PointTransformer(nn.Module):
     Small clouds: a stage has at least one point, and where a stage has fewer points than neighbours are asked
     for, all of them are neighbours. Of 128 points the stages have 128, 32, 8, 2 and 1.
 
+    Guide: ``heatfield docs guide/baselines``.
+
     Parameters
     ----------
     n_classes : int
@@ -148,7 +150,17 @@ class PointTransformer(nn.Module):
         self.head = read_out(before, head, n_classes, dropout)
 
     def forward(self, points: Tensor) -> Tensor:
-        """Logits (B, classes) of clouds (B, m, 3)."""
+        """Logits (B, classes) of clouds (B, m, 3).
+
+        Parameters
+        ----------
+        points : (B, m, 3)
+            Of any m, see above.
+
+        Returns
+        -------
+        logits : (B, classes)
+        """
         values = points
         for down, blocks in zip(self.downs, self.blocks, strict=True):
             points, values = down(points, values)

@@ -34,6 +34,8 @@ class PointNet(nn.Module):
     T-net of the coordinates; 64, 64; T-net of the 64 features; 64, 128, 1024; maximum; 512, 256 with
     dropout 0.3 after each; batch norm and ReLU throughout.
 
+    Guide: ``heatfield docs guide/baselines``.
+
     Parameters
     ----------
     n_classes : int
@@ -79,11 +81,39 @@ class PointNet(nn.Module):
         self.head = read_out(after[-1], head, n_classes, dropout)
 
     def forward(self, points: Tensor) -> Tensor:
-        """Logits (B, classes) of clouds (B, m, 3)."""
+        """Logits (B, classes) of clouds (B, m, 3).
+
+        Parameters
+        ----------
+        points : (B, m, 3)
+            In the unit ball, as the estimator brings them.
+
+        Returns
+        -------
+        logits : (B, classes)
+        """
         return self.with_penalty(points)[0]
 
     def with_penalty(self, points: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits, and what the loss has in addition."""
+        """Logits, and what the loss has in addition.
+
+        Parameters
+        ----------
+        points : (B, m, 3), as of `forward`
+
+        Returns
+        -------
+        logits : (B, classes)
+        penalty : scalar
+
+        Examples
+        --------
+        >>> import torch
+        >>> from heatfield.nn.networks import PointNet
+        >>> logits, penalty = PointNet(40).with_penalty(torch.randn(2, 50, 3))
+        >>> penalty.shape
+        torch.Size([])
+        """
         values = over_rows(self.before, points @ self.align_points(points))
         turn = self.align_features(values)
         pooled = over_rows(self.after, values @ turn).amax(dim=1)

@@ -64,6 +64,8 @@ class PointNet2(nn.Module):
     m points, m/2 centres, m/8 centres, one: 512 and 128 centres for the published 1,024 points, scaled with
     the cloud as the HFS paper does. Radii belong to clouds in the unit ball.
 
+    Guide: ``heatfield docs guide/baselines``.
+
     Parameters
     ----------
     n_classes : int
@@ -106,7 +108,17 @@ class PointNet2(nn.Module):
         self.head = read_out(whole[-1], head, n_classes, rate)
 
     def forward(self, points: Tensor) -> Tensor:
-        """Logits (B, classes) of clouds (B, m, 3)."""
+        """Logits (B, classes) of clouds (B, m, 3).
+
+        Parameters
+        ----------
+        points : (B, m, 3)
+            In the unit ball, to which the radii belong.
+
+        Returns
+        -------
+        logits : (B, classes)
+        """
         m, values = points.shape[1], points
         for level, share in zip(self.levels, (2, 8), strict=True):
             at = farthest_points(points, max(1, m // share))

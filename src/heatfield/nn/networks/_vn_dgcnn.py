@@ -26,6 +26,8 @@ class VNDGCNN(nn.Module):
 
     A shift of the cloud changes the logits: clouds are to be centred, as the estimator does.
 
+    Guide: ``heatfield docs guide/baselines``.
+
     Parameters
     ----------
     n_classes : int
@@ -80,7 +82,17 @@ class VNDGCNN(nn.Module):
         self.head = nn.Sequential(*layers, nn.Linear(before, n_classes))
 
     def forward(self, points: Tensor) -> Tensor:
-        """Logits (B, classes) of clouds (B, m, 3)."""
+        """Logits (B, classes) of clouds (B, m, 3).
+
+        Parameters
+        ----------
+        points : (B, m, 3)
+            Centred clouds: a shift changes the logits.
+
+        Returns
+        -------
+        logits : (B, classes)
+        """
         batch, m, _ = points.shape
         starts = starts_of(points)
         vectors = points.reshape(-1, 3, 1)
