@@ -111,14 +111,19 @@ def check_extent(low: Array, high: Array, name: str = "points", least: float = 0
         raise OutOfRangeError(f"{name} spans {extent:.3g}; change the unit so that it lies between {LENGTHS}")
 
 
+def time_range(m: Any, n: int) -> tuple[Any, float]:
+    """Least (by the points m, a number or an array) and greatest time at which `check_times` is content."""
+    power = 1.0 / (0.5 * n + 1.0)
+    least = (np.maximum(m, 1.0) ** 2 / GREATEST_POWER) ** power / (4.0 * np.pi)
+    return least, GREATEST_POWER**power / (4.0 * np.pi)
+
+
 def check_times(times: Array, m: int, n: int) -> None:
     """Diffusion times at which densities and energies of m points are numbers of double precision.
 
     The density has the factor (4 pi t)**(-n/2), the Dirichlet energy, a sum over m**2 pairs, 1/t more.
     """
-    power = 1.0 / (0.5 * n + 1.0)
-    least = (max(m, 1) ** 2 / GREATEST_POWER) ** power / (4.0 * np.pi)
-    most = GREATEST_POWER**power / (4.0 * np.pi)
+    least, most = time_range(m, n)
     low, high = float(times.min()), float(times.max())
     if not least <= low <= high <= most:
         raise OutOfRangeError(

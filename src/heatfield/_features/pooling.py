@@ -17,6 +17,21 @@ LEAST_DEVIATION = 1e-6
 
 
 @compiled()
+def log_positive(value: float) -> float:
+    """Logarithm of a positive number; NaN elsewhere."""
+    return np.log(value) if value > 0.0 else np.nan
+
+
+@compiled()
+def logs(values: Any) -> Any:
+    """`log_positive` of every number."""
+    out = np.empty(values.shape[0])
+    for i in range(values.shape[0]):
+        out[i] = log_positive(values[i])
+    return out
+
+
+@compiled()
 def mean_and_std(values: Any) -> tuple[float, float]:
     """Mean and standard deviation (divided by m), in two passes.
 
