@@ -31,6 +31,12 @@ def _farthest(sources: Any, i: int, start: int, stop: int) -> tuple[float, int]:
 
 @compiled(_ORDERED)
 def _largest(sources: Any, i: int, start: int, stop: int, best: float) -> float:
+    if sources.shape[0] == 3:  # written out: an inner loop over the axes would stop the vector code
+        x, y, z = sources[0], sources[1], sources[2]
+        for j in range(start, stop):
+            dx, dy, dz = x[j] - x[i], y[j] - y[i], z[j] - z[i]
+            best = max(best, dx * dx + dy * dy + dz * dz)
+        return best
     for j in range(start, stop):
         square = 0.0
         for k in range(sources.shape[0]):

@@ -24,6 +24,14 @@ _ORDERED = {"nnan", "nsz"}
 def _nearest_in_block(sources: Any, i: int, start: int, stop: int, nearest: float) -> tuple[float, int]:
     """Smallest positive squared distance from point i to a block, and how many lie exactly on it."""
     same = 0
+    if sources.shape[0] == 3:  # written out: an inner loop over the axes would stop the vector code
+        x, y, z = sources[0], sources[1], sources[2]
+        for j in range(start, stop):
+            dx, dy, dz = x[j] - x[i], y[j] - y[i], z[j] - z[i]
+            square = dx * dx + dy * dy + dz * dz
+            same += square == 0.0
+            nearest = min(nearest, square if square > 0.0 else np.inf)
+        return nearest, same
     for j in range(start, stop):
         square = 0.0
         for k in range(sources.shape[0]):

@@ -31,19 +31,38 @@ def logs(values: Any) -> Any:
     return out
 
 
+@compiled(SUMS)
+def _total(values: Any) -> float:
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += values[i]
+    return total
+
+
+@compiled(SUMS)
+def _squares_around(values: Any, mean: float) -> float:
+    total = 0.0
+    for i in range(values.shape[0]):
+        step = values[i] - mean
+        total += step * step
+    return total
+
+
 @compiled()
 def mean_and_std(values: Any) -> tuple[float, float]:
     """Mean and standard deviation (divided by m), in two passes.
 
-    Deviations are taken in units of the largest value: a density can be 1e200, its square not.
+    Where squares leave the range of double precision (a density can be 1e200), deviations are taken in units of
+    the largest value.
     """
     m = values.shape[0]
-    total = 0.0
+    mean = _total(values) / m
+    total = _squares_around(values, mean)
+    if 1e-200 < total < 1e200:
+        return mean, np.sqrt(total / m)
     unit = 0.0
     for i in range(m):
-        total += values[i]
         unit = max(unit, abs(values[i]))
-    mean = total / m
     if not unit > 0.0:
         return mean, unit
     total = 0.0
@@ -56,14 +75,15 @@ def mean_and_std(values: Any) -> tuple[float, float]:
 def pool(values: Any, scratch: Any) -> tuple[float, float, float, float, float]:
     """Mean, standard deviation, and the 10th, 50th and 90th percentile (linear).
 
-    Each percentile is searched for only in the part that the one before leaves.
+    Each percentile is searched for only in the part that the one before leaves. ``scratch`` has (2, m).
     """
     mean, std = mean_and_std(values)
-    scratch[:] = values
-    m = scratch.shape[0]
-    p50, rank = percentile(scratch, 0, m, 0.5)
-    p90, _ = percentile(scratch, rank, m, 0.9)
-    p10, _ = percentile(scratch, 0, min(m, rank + 2), 0.1)
+    m = values.shape[0]
+    work, spare = scratch[0], scratch[1]
+    work[:] = values
+    p50, rank = percentile(work, spare, 0, m, 0.5)
+    p90, _ = percentile(work, spare, rank, m, 0.9)
+    p10, _ = percentile(work, spare, 0, min(m, rank + 2), 0.1)
     return mean, std, p10, p50, p90
 
 
@@ -71,7 +91,7 @@ def pool(values: Any, scratch: Any) -> tuple[float, float, float, float, float]:
 def pool_channels(channels: Any, out: Any) -> None:
     """`pool` channels (C, T, m) into ``out``: channel by channel, statistic by statistic, scale by scale."""
     count, steps, m = channels.shape
-    scratch = np.empty(m)
+    scratch = np.empty((2, m))
     for c in range(count):
         for a in range(steps):
             statistics = pool(channels[c, a], scratch)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._cloud import Cloud
 from ._source import Source
@@ -84,6 +85,28 @@ class Atoms:
         self.numbers.extend(numbers)
         for column, word in zip(self.words.values(), words, strict=True):
             column.append(self._same.setdefault(word, word))
+
+    def has_room(self, count: int) -> bool:
+        """Whether so many more atoms surely stay within what the file may take."""
+        return _BYTES * (len(self.models) + count) <= self.source.allowance
+
+    def add_many(
+        self,
+        model: int,
+        words: list[list[str]],
+        xyz: NDArray[np.float64],
+        numbers: NDArray[np.float64],
+    ) -> None:
+        """`add` for atoms of one model, given by columns; room must have been asked for."""
+        if any(words[4]) and self.choice.altloc != "all":
+            for i, own in enumerate(zip(*words, strict=True)):
+                self.add(model, own, tuple(xyz[i].tolist()), tuple(numbers[i].tolist()))  # type: ignore[arg-type]
+            return
+        self.models.extend([model] * len(xyz))
+        self.xyz.frombytes(xyz.tobytes())
+        self.numbers.frombytes(numbers.tobytes())
+        for column, own in zip(self.words.values(), words, strict=True):
+            column.extend(self._same.setdefault(word, word) for word in own)
 
     def _put(self, row: int, words: Words, xyz: tuple[float, ...], numbers: tuple[float, ...]) -> None:
         self.xyz[3 * row : 3 * row + 3] = array("d", xyz)

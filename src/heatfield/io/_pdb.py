@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from ._atoms import CALCIUM, AtomChoice, Atoms
 from ._cloud import Cloud
+from ._pdb_columns import AtomLines, atom_lines, fixed_numbers
 from ._source import Source
 from ._text import line_blocks, shown
 
@@ -22,6 +25,10 @@ def read_pdb(source: Source, choice: AtomChoice) -> Cloud:
     atoms = Atoms(choice, source)
     model, named, ended = 1, False, False
     for first, lines in line_blocks(source):
+        block = atom_lines(lines) if choice.model in (None, model) and (named or not ended) else None
+        if block is not None and _take_block(block, atoms, wanted, model):
+            ended = block.ends_after if len(block.rows) else (ended or block.ends_after) and atoms.seen > 0
+            continue
         for i, raw in enumerate(lines):
             record = raw[:6]
             if record[:5] == b"MODEL":
@@ -68,6 +75,39 @@ def read_pdb(source: Source, choice: AtomChoice) -> Cloud:
     if atoms.seen == 0:
         raise source.error("holds no ATOM or HETATM line")
     return atoms.cloud("pdb")
+
+
+def _take_block(block: AtomLines, atoms: Atoms, wanted: frozenset[str] | None, model: int) -> bool:
+    """Add the wanted atoms of a block of one model at once; False, and nothing done, where one is irregular."""
+    if not len(block.rows):
+        return True
+    names, chains = block.words(12, 16), block.words(21, 22)
+    rows = np.arange(len(names))
+    if wanted is not None:
+        rows = np.flatnonzero(np.array([name in wanted for name in names]))
+        doubt = np.isin(block.words(17, 21, rows), list(CALCIUM)) | block.is_hetatm[rows]
+        doubt |= np.isin(block.words(76, 78, rows), ["CA", "Ca", "cA", "ca"])
+        for i in rows[doubt].tolist():
+            if names[i] == "CA" and _is_calcium(block.line(i)):
+                rows = rows[rows != i]
+    if atoms.choice.chain is not None:
+        rows = rows[np.array([chains[i] == atoms.choice.chain for i in rows.tolist()], dtype=bool)]
+    if not atoms.has_room(len(rows)) or (block.lengths[rows] < 54).any():
+        return False
+    table = block.table[rows]
+    numbers = [fixed_numbers(table[:, k : k + 8], 3, None) for k in (30, 38, 46)]
+    numbers += [fixed_numbers(table[:, k : k + 6], 2, blank) for k, blank in ((54, 1.0), (60, 0.0))]
+    found = [column for column in numbers if column is not None]
+    if len(found) < 5:
+        return False
+    words = [block.words(*columns, rows) for columns in ((12, 16), (17, 21), (21, 22), (22, 27), (16, 17))]
+    atoms.seen += len(names)
+    atoms.models_seen = model
+    for chain in dict.fromkeys(chains):
+        if len(atoms.chains) < 256:
+            atoms.chains.setdefault(chain)
+    atoms.add_many(model, words, np.stack(found[:3], axis=1), np.stack(found[3:], axis=1))
+    return True
 
 
 def _is_calcium(line: str) -> bool:
