@@ -76,12 +76,12 @@ def test_percentiles_one_after_the_other(values):
 @reproducible
 def test_percentile_anywhere(values, fraction):
     values = np.array(values)
-    found, _ = percentile(values.copy(), np.empty(len(values.copy())), 0, len(values), fraction)
+    found, _ = percentile(values.copy(), 0, len(values), fraction)
     assert found == pytest.approx(np.quantile(values, fraction), rel=1e-15, abs=1e-300)
     assert values.min() <= found <= values.max()
 
 
 def test_single_precision_is_selected_too():
     values = np.random.default_rng(4).random(500).astype(np.float32)
-    found, _ = percentile(values.copy(), np.empty(len(values.copy())), 0, 500, 0.5)
+    found, _ = percentile(values.copy(), 0, 500, 0.5)
     assert found == pytest.approx(np.percentile(values.astype(float), 50), rel=1e-7)

@@ -52,46 +52,15 @@ def select(values: Any, order: Any, lo: int, hi: int, k: int) -> None:
 
 
 @compiled()
-def _split_apart(values: Any, spare: Any, lo: int, hi: int, pivot: float, below: bool) -> int:
-    """`_split` through a second array: no value is read that was just written, which takes half the time."""
-    front, back = lo, hi - 1
-    for j in range(lo, hi):
-        value = values[j]
-        first = (value < pivot) if below else (value <= pivot)
-        spare[front] = value
-        spare[back] = value
-        front += first
-        back -= not first
-    values[lo:hi] = spare[lo:hi]
-    return front
-
-
-@compiled()
-def _select_apart(values: Any, spare: Any, lo: int, hi: int, k: int) -> None:
-    """`select` of values without an order, through a second array of the same length."""
-    while hi - lo > 1:
-        a, b, c = values[lo], values[(lo + hi) // 2], values[hi - 1]
-        pivot = max(min(a, b), min(max(a, b), c))
-        middle = _split_apart(values, spare, lo, hi, pivot, True)
-        if k < middle:
-            hi = middle
-            continue
-        above = _split_apart(values, spare, middle, hi, pivot, False)  # see `select`
-        if k < above:
-            return
-        lo = above
-
-
-@compiled()
-def percentile(values: Any, spare: Any, lo: int, hi: int, fraction: float) -> tuple[float, int]:
+def percentile(values: Any, lo: int, hi: int, fraction: float) -> tuple[float, int]:
     """The percentile with linear interpolation, and its lower rank, behind which nothing is smaller.
 
     ``values[lo:hi]`` must hold the ranks lo to hi of the whole array (its
-    beginning at rank 0); it is rearranged. ``spare`` is of the same length, its content is lost.
+    beginning at rank 0); it is rearranged.
     """
     position = fraction * (values.shape[0] - 1)
     rank = int(np.floor(position))
-    _select_apart(values, spare, lo, hi, rank)
+    select(values, None, lo, hi, rank)
     below = values[rank]
     if rank + 1 >= values.shape[0]:
         return below, rank

@@ -62,12 +62,18 @@ def diameter_squared(sources: Any, boxes: Any) -> float:
             break
         best, here = square, there
     for a in range(blocks):
-        for b in range(a, blocks):
-            if block_reach_squared(boxes[0, :, a], boxes[1, :, a], boxes, b) <= best:
+        low, high = boxes[0, :, a], boxes[1, :, a]
+        b = a
+        while b < blocks:
+            if block_reach_squared(low, high, boxes, b) <= best:
+                b += 1
                 continue
+            start = b * BLOCK
+            while b < blocks and block_reach_squared(low, high, boxes, b) > best:
+                b += 1
+            # Runs of blocks are scanned whole: to bound every point takes longer than the vector code.
             for i in range(a * BLOCK, min(m, (a + 1) * BLOCK)):
-                if block_reach_squared(sources[:, i], sources[:, i], boxes, b) > best:
-                    best = _largest(sources, i, b * BLOCK, min(m, (b + 1) * BLOCK), best)
+                best = _largest(sources, i, start, min(m, b * BLOCK), best)
     return best
 
 

@@ -170,9 +170,7 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
         """The parameters, checked."""
         return DescriptorSettings(n, variant=self.variant, **options_of(self))
 
-    def _compute(
-        self, clouds: list[Array], n_jobs: Any = "own", *, extents: Array | None = None
-    ) -> Array:
+    def _compute(self, clouds: list[Array], n_jobs: Any = "own", *, extents: Array | None = None) -> Array:
         """`transform` of clouds that were checked before, by the descriptor's own ``n_jobs`` or another.
 
         ``extents`` (N, 2), if given, gets the mean spacing and the diameter of each cloud.

@@ -31,7 +31,7 @@ def pool_neighbourhood(
     if dense:
         pool_deviation(_dense(cloud, unit, weight_sums, fields, request.dtype), unit.shape[1], out)
         return
-    scratch = np.empty((2, cloud.order.size))
+    scratch = np.empty(cloud.order.size)
     place = 0
     for b, deviation in deviations_to_tolerance(cloud, unit[0], weight_sums, fields, request):
         mean, _, p10, _, p90 = pool(deviation, scratch)

@@ -115,7 +115,7 @@ def neighbourhood_deviation(
 def pool_deviation(deviation: Any, n_scales: int, out: Any) -> None:
     """Mean, 10th percentile (where `has_p10`) and 90th percentile over the points, pair by pair."""
     pairs = scale_pairs(n_scales)
-    scratch = np.empty((2, deviation.shape[2]))
+    scratch = np.empty(deviation.shape[2])
     place = 0
     for f in range(deviation.shape[0]):
         for p in range(deviation.shape[1]):

@@ -52,8 +52,8 @@ def _squares_around(values: Any, mean: float) -> float:
 def mean_and_std(values: Any) -> tuple[float, float]:
     """Mean and standard deviation (divided by m), in two passes.
 
-    Where squares leave the range of double precision (a density can be 1e200), deviations are taken in units of
-    the largest value.
+    Where squares leave the range of double precision (a density can be 1e200), deviations are taken in
+    units of the largest value.
     """
     m = values.shape[0]
     mean = _total(values) / m
@@ -75,15 +75,14 @@ def mean_and_std(values: Any) -> tuple[float, float]:
 def pool(values: Any, scratch: Any) -> tuple[float, float, float, float, float]:
     """Mean, standard deviation, and the 10th, 50th and 90th percentile (linear).
 
-    Each percentile is searched for only in the part that the one before leaves. ``scratch`` has (2, m).
+    Each percentile is searched for only in the part that the one before leaves.
     """
     mean, std = mean_and_std(values)
-    m = values.shape[0]
-    work, spare = scratch[0], scratch[1]
-    work[:] = values
-    p50, rank = percentile(work, spare, 0, m, 0.5)
-    p90, _ = percentile(work, spare, rank, m, 0.9)
-    p10, _ = percentile(work, spare, 0, min(m, rank + 2), 0.1)
+    scratch[:] = values
+    m = scratch.shape[0]
+    p50, rank = percentile(scratch, 0, m, 0.5)
+    p90, _ = percentile(scratch, rank, m, 0.9)
+    p10, _ = percentile(scratch, 0, min(m, rank + 2), 0.1)
     return mean, std, p10, p50, p90
 
 
@@ -91,7 +90,7 @@ def pool(values: Any, scratch: Any) -> tuple[float, float, float, float, float]:
 def pool_channels(channels: Any, out: Any) -> None:
     """`pool` channels (C, T, m) into ``out``: channel by channel, statistic by statistic, scale by scale."""
     count, steps, m = channels.shape
-    scratch = np.empty((2, m))
+    scratch = np.empty(m)
     for c in range(count):
         for a in range(steps):
             statistics = pool(channels[c, a], scratch)

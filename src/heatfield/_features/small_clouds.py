@@ -1,7 +1,7 @@
 """Descriptors of many small clouds: a few compiled calls per batch, without the interpreter in between.
 
-The work of `describe.describe_cloud` on the dense path, for a run of clouds: `_geometry` arranges all of them,
-NumPy computes their times from that, and `_rows` does the rest. The numbers are the same to the bit
+The work of `describe.describe_cloud` on the dense path, for a run of clouds: `_geometry` arranges all of
+them, NumPy computes their times from that, and `_rows` does the rest. The numbers are the same to the bit
 (tests/_features/test_small_clouds.py), so no result depends on how clouds were grouped.
 """
 
@@ -160,8 +160,8 @@ def _rows(
     """Fill the rows of ``out``; a row whose times are NaN stays as it is.
 
     ``factors`` are (4 pi t)**(-n/2) and (8 pi t)**(-n/2), ``gaps`` the differences of log t, without columns
-    where the transition is exact. ``first`` holds the first column of each block of the paper, -1 where it was
-    not asked for, ``joint`` those of the others, or None.
+    where the transition is exact. ``first`` holds the first column of each block of the paper, -1 where it
+    was not asked for, ``joint`` those of the others, or None.
     """
     steps = times.shape[1]
     exact = gaps.shape[1] == 0

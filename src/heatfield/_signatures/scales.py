@@ -14,7 +14,7 @@ from .._cloud.cloud import ArrangedCloud
 
 
 def geometric(low: Any, high: Any, n_scales: int) -> Array:
-    """``n_scales`` times with equal ratios from low to high: numbers, or columns (N, 1) for N rows of times."""
+    """``n_scales`` times with equal ratios from low to high: numbers, or columns (N, 1) for N rows."""
     out: Array = low * np.exp(np.log(high / low) * np.arange(n_scales) / (n_scales - 1))
     out[..., -1:] = high
     return out

@@ -143,14 +143,21 @@ def dense_sums(
     cuts = np.empty(steps)
     kept = np.empty(steps, np.int64)
     rates = np.empty(steps, like.dtype)
+    target = np.empty(n)
+    log_reach = log_accuracy + np.log(m)
     for i in range(first, last):
-        target = sources[:, i].copy()
+        for k in range(n):
+            target[k] = sources[k, i]
         gaps_to_blocks(target, boxes, gaps)
+        widest = gaps.max()
         for a in range(steps):
             t = scales[i, a] if own else scales[0, a]
+            rates[a] = -LOG2_E / (8.0 * t)
+            if widest <= 8.0 * t * log_reach:  # all of them, without a logarithm
+                cuts[a], kept[a] = np.inf, blocks
+                continue
             cuts[a] = _cutoff(t, nearest[i], log_accuracy, m)
             kept[a] = _count(gaps, cuts[a])
-            rates[a] = -LOG2_E / (8.0 * t)
         coarse = steps - 1
         while coarse >= 0:
             runs = find_runs(gaps, cuts[coarse], m, begins, ends)

@@ -137,7 +137,7 @@ def directions1(x: Any, root: Any, count: int, zero: Any) -> Any:
 def radial_and_directions3(
     square: Any, x: Any, y: Any, z: Any, root: Any, count: int, zero: Any
 ) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]:
-    """The sums of w, g, g D**2, w r and w r r' in space, in one pass; that of w D**2 is the trace of the last."""
+    """The sums of w, g, g D**2, w r and w r r' in space, in one pass; that of w D**2 is the last's trace."""
     weight = root_weight = root_square = zero
     sx = sy = sz = zero
     xx = xy = xz = yy = yz = zz = zero
