@@ -1,6 +1,6 @@
 """Many small clouds: milliseconds per cloud by the batch and one by one, and files per second of `describe`.
 
-    python -m benchmarks.small_clouds --data FOLDER    # two minutes; writes results/small_clouds.json
+    python -m benchmarks.small_clouds --data FOLDER...    # minutes; writes results/small_clouds.json
 
 Both ways describe the same clouds in the same run, in turns; the best round counts. One by one is
 `describe_cloud` in as many threads. Files per second are what the command itself counts: reading,
@@ -98,7 +98,15 @@ def measure_files(data: Path, rounds: int) -> list[dict[str, Any]]:
                 re.findall(r"(\d+) % of the work", said),
             )
             rate = float(re.findall(r"([\d.]+) clouds per second", said)[0])
-            found.append({"jobs": jobs, "files": files, "files_a_second": rate, "seconds": seconds})
+            found.append(
+                {
+                    "folder": data.name,
+                    "jobs": jobs,
+                    "files": files,
+                    "files_a_second": rate,
+                    "seconds": seconds,
+                }
+            )
             found[-1]["percent_reading"] = int(share[0]) if share else None
         rows.append(max(found, key=lambda row: row["files_a_second"]))
         print(rows[-1], flush=True)
@@ -107,7 +115,7 @@ def measure_files(data: Path, rounds: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="a folder of small files for `describe`")
+    parser.add_argument("--data", type=Path, nargs="+", help="folders of small files for `describe`")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
         "--only-files", action="store_true", help="keep the figures of clouds of the last run"
@@ -119,7 +127,7 @@ def main() -> None:
     result["clouds"] = last.get("clouds", []) if options.only_files else measure_clouds(options.rounds)
     result["describe"] = last.get("describe", [])
     if options.data is not None:
-        result["describe"] = measure_files(options.data, options.rounds)
+        result["describe"] = [row for data in options.data for row in measure_files(data, options.rounds)]
     write(options.output, result)
 
 

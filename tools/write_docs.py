@@ -1,15 +1,20 @@
 """Write docs/results/experiments.md, docs/results/learned.md and docs/results/speed.md from the result files.
 
+And the table of docs/guide/describe.md, which is otherwise written by hand.
+
 No figure in these pages is typed by hand: run a benchmark, then this.
 """
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from benchmarks.lib.results import DOCS, RESULTS
 from tools.experiments_page import experiments_page, learned_page
 
+# The table of docs/guide/describe.md stands between these.
+BEGIN, END = "<!-- from results/small_clouds.json -->", "<!-- end -->"
 COLUMNS = (
     "reference desc",
     "heatfield simple float64",
@@ -105,6 +110,7 @@ def dense_limits_page(result: dict) -> str:
         lines.append(f"| {name} | {' | '.join(cells)} |")
     lines += [
         "",
+        *_floor_lines(result),
         "*Lists that shrink from coarse to fine* skip blocks of 16 points that cannot change a digit. The",
         "share of pairs kept, and the numerical rank of the kernel (float64/float32), from fine to coarse:",
         "",
@@ -129,20 +135,97 @@ def dense_limits_page(result: dict) -> str:
     return "\n".join(lines)
 
 
+def _floor_lines(result: dict) -> list[str]:
+    """How far the kernel is from the time of its multiplications alone."""
+    if "ns_per_product" not in result:
+        return []
+    far = {
+        dtype: ", ".join(
+            f"{name} {entry[f'{dtype}_ms'] / entry[f'{dtype}_floor_ms']:.2f} (all pairs "
+            f"{entry[f'{dtype}_all_pairs_ms'] / entry[f'{dtype}_all_pairs_floor_ms']:.2f})"
+            for name, entry in result["clouds"].items()
+        )
+        for dtype in ("float64", "float32")
+    }
+    counts, rates = result["products_per_pair"], result["ns_per_product"]
+    return [
+        f"*The floor* is the time of the multiplications alone: {counts['float64']} per pair and scale in",
+        f"float64 and {counts['float32']} in float32, at {rates['float64']:.4f} and {rates['float32']:.4f}",
+        "ns each, measured in the same run. The kernel takes, times the floor,",
+        f"float64: {far['float64']}; float32: {far['float32']}.",
+        "",
+    ]
+
+
+def small_clouds_page(result: dict) -> str:
+    """Milliseconds per small cloud, by the batch and beside the path of large clouds."""
+    lines = [
+        "## Many small clouds",
+        "",
+        f"`python -m benchmarks.small_clouds`, {stamp(result)}; points on a sphere.",
+        "In brackets: how many times faster than the same clouds one by one, in as many threads.",
+        "",
+        "| points | variant | float64, 1 thread | 2 threads | float32, 1 thread | 2 threads |",
+        "|---|---|---|---|---|---|",
+    ]
+    cells: dict[tuple[int, str], list[str]] = {}
+    for row in result["clouds"]:
+        cell = f"{row['ms']:.3g} ms ({row['times_one_by_one']:.2f})"
+        cells.setdefault((row["m"], row["variant"]), []).append(cell)
+    lines += [f"| {m} | {variant} | {' | '.join(row)} |" for (m, variant), row in cells.items()]
+    return "\n".join([*lines, ""])
+
+
+def describe_table(result: dict) -> str:
+    """Files per second of `heatfield describe`."""
+    lines = [
+        f"`python -m benchmarks.small_clouds --data FOLDER...`, {stamp(result)}; compiled code cached.",
+        "Files per second as the command itself counts them: reading, describing, writing the table.",
+        "",
+        "| folder | files | jobs | files per second | share of reading |",
+        "|---|---|---|---|---|",
+    ]
+    for row in result["describe"]:
+        share = f"{row['percent_reading']} %"
+        lines.append(
+            f"| {row['folder']} | {row['files']:,} | {row['jobs']} | {row['files_a_second']:.0f} | {share} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def write_between(path: Path, text: str) -> None:
+    """Replace what stands between the two marks of a page that is otherwise written by hand."""
+    before, _, rest = path.read_text().partition(BEGIN)
+    after = rest.partition(END)[2]
+    path.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
+
+
 def main() -> None:
     pages = {"experiments": experiments_page(), "learned": learned_page()}
-    for name, page in (("epochs", epochs_page), ("speed", speed_page), ("dense_limits", dense_limits_page)):
+    parts = (
+        ("epochs", epochs_page),
+        ("speed", speed_page),
+        ("small_clouds", small_clouds_page),
+        ("dense_limits", dense_limits_page),
+    )
+    for name, page in parts:
         path = RESULTS / f"{name}.json"
         if not path.exists():
             print(f"{path.name} is missing: run the benchmark first")
             continue
         text = page(json.loads(path.read_text()))
-        # Two of them are the second part of a page.
-        first = {"epochs": "learned", "dense_limits": "speed"}.get(name, name)
+        # Some of them are a later part of a page.
+        first = {"epochs": "learned", "small_clouds": "speed", "dense_limits": "speed"}.get(name, name)
         pages[first] = f"{pages[first]}\n{text}" if first in pages else text
     for name, text in pages.items():
         (DOCS / "results" / f"{name}.md").write_text(text)
         print(f"wrote docs/results/{name}.md")
+    page_of_describe = DOCS / "guide" / "describe.md"
+    if page_of_describe.exists():
+        write_between(
+            page_of_describe, describe_table(json.loads((RESULTS / "small_clouds.json").read_text()))
+        )
+        print("wrote the table of docs/guide/describe.md")
 
 
 if __name__ == "__main__":
