@@ -179,7 +179,9 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
         settings = self._settings(self.n_dims_)
         n_threads = settings.n_threads if n_jobs == "own" else thread_count(n_jobs)
         out = np.empty((len(clouds), settings.columns.width))
-        small = [i for i, cloud in enumerate(clouds) if goes_in_batches(*cloud.shape, settings.method)]
+        small = [
+            i for i, cloud in enumerate(clouds) if goes_in_batches(len(cloud), self.n_dims_, settings.method)
+        ]
         describe_small(clouds, small, settings, out, extents, n_threads=n_threads)
 
         def work(i: int, threads: int) -> None:

@@ -107,7 +107,7 @@ def _times(extents: Array, sizes: Any, names: Sequence[int], settings: Descripto
         low, high = settings.c_min * extents[:, :1] ** 2, settings.c_max * extents[:, 1:] ** 2
         times = geometric(low, high, settings.n_scales)
     least, most = time_range(sizes, settings.n_dims)
-    for i in np.flatnonzero((times.min(axis=1) < least) | (times.max(axis=1) > most)):
+    for i in np.flatnonzero((times.min(axis=1) < least) | (times.max(axis=1) > most)).tolist():
         try:
             check_times(times[i], int(sizes[i]), settings.n_dims)
         except OutOfRangeError as error:

@@ -47,6 +47,10 @@ def fill(tile: Any, column: int, sources: Any, start: int, count: int, target: A
     z = tile[2, column : column + count]
     for j in range(count):
         square[j] = x[j] * x[j] + y[j] * y[j] + z[j] * z[j]
+    for k in range(3, n):
+        row = tile[k, column : column + count]
+        for j in range(count):
+            square[j] += row[j] * row[j]
 
 
 @compiled(EXACT)

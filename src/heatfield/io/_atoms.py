@@ -106,7 +106,7 @@ class Atoms:
         """
         if any(words[4]) and self.choice.altloc != "all":
             for own, row in zip(zip(*words, strict=True), zip(*numbers, strict=True), strict=True):
-                self.add(model, own, row[:3], row[3:])  # type: ignore[arg-type]
+                self.add(model, own, row[:3], row[3:])
             return
         self.models.extend([model] * len(words[0]))
         self.xyz.extend(joined.from_iterable(zip(*numbers[:3], strict=True)))
