@@ -107,6 +107,7 @@ def dense_limits_page(result: dict) -> str:
         lines.append(f"| {name} | {' | '.join(cells)} |")
     lines += [
         "",
+        *_floor_lines(result),
         "*Lists that shrink from coarse to fine* skip blocks of 16 points that cannot change a digit. The",
         "share of pairs kept, and the numerical rank of the kernel (float64/float32), from fine to coarse:",
         "",
@@ -131,16 +132,63 @@ def dense_limits_page(result: dict) -> str:
     return "\n".join(lines)
 
 
+def _floor_lines(result: dict) -> list[str]:
+    """How far the kernel is from the time of its multiplications alone."""
+    if "ns_per_product" not in result:
+        return []
+    far = {
+        dtype: ", ".join(
+            f"{name} {entry[f'{dtype}_ms'] / entry[f'{dtype}_floor_ms']:.2f} (all pairs "
+            f"{entry[f'{dtype}_all_pairs_ms'] / entry[f'{dtype}_all_pairs_floor_ms']:.2f})"
+            for name, entry in result["clouds"].items()
+        )
+        for dtype in ("float64", "float32")
+    }
+    counts, rates = result["products_per_pair"], result["ns_per_product"]
+    return [
+        f"*The floor* is the time of the multiplications alone: {counts['float64']} per pair and scale in",
+        f"float64 and {counts['float32']} in float32, at {rates['float64']:.4f} and {rates['float32']:.4f}",
+        "ns each, measured in the same run. The kernel takes, times the floor,",
+        f"float64: {far['float64']}; float32: {far['float32']}.",
+        "",
+    ]
+
+
+def small_clouds_page(result: dict) -> str:
+    """Milliseconds per small cloud, by the batch and beside the path of large clouds."""
+    lines = [
+        "## Many small clouds",
+        "",
+        f"`python -m benchmarks.small_clouds`, {stamp(result)}; points on a sphere.",
+        "In brackets: how many times faster than the same clouds one by one, in as many threads.",
+        "",
+        "| points | variant | float64, 1 thread | 2 threads | float32, 1 thread | 2 threads |",
+        "|---|---|---|---|---|---|",
+    ]
+    cells: dict[tuple[int, str], list[str]] = {}
+    for row in result["clouds"]:
+        cell = f"{row['ms']:.3g} ms ({row['times_one_by_one']:.2f})"
+        cells.setdefault((row["m"], row["variant"]), []).append(cell)
+    lines += [f"| {m} | {variant} | {' | '.join(row)} |" for (m, variant), row in cells.items()]
+    return "\n".join([*lines, ""])
+
+
 def main() -> None:
     pages = {"experiments": experiments_page(), "learned": learned_page()}
-    for name, page in (("epochs", epochs_page), ("speed", speed_page), ("dense_limits", dense_limits_page)):
+    parts = (
+        ("epochs", epochs_page),
+        ("speed", speed_page),
+        ("small_clouds", small_clouds_page),
+        ("dense_limits", dense_limits_page),
+    )
+    for name, page in parts:
         path = RESULTS / f"{name}.json"
         if not path.exists():
             print(f"{path.name} is missing: run the benchmark first")
             continue
         text = page(json.loads(path.read_text()))
-        # Two of them are the second part of a page.
-        first = {"epochs": "learned", "dense_limits": "speed"}.get(name, name)
+        # Some of them are a later part of a page.
+        first = {"epochs": "learned", "small_clouds": "speed", "dense_limits": "speed"}.get(name, name)
         pages[first] = f"{pages[first]}\n{text}" if first in pages else text
     for name, text in pages.items():
         (DOCS / "results" / f"{name}.md").write_text(text)

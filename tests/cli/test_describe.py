@@ -91,7 +91,17 @@ def test_csv_npz_and_options(folder, tmp_path):
         assert json.loads(str(data["metadata"])) == json.loads((tmp_path / "f.meta.json").read_text())
 
 
-def test_processes_and_order_do_not_matter(folder, tmp_path):
+@pytest.mark.parametrize("how", ["threads", "processes", "both"])
+def test_processes_and_order_do_not_matter(how, folder, tmp_path, monkeypatch):
+    from heatfield.cli import _run_shards
+
+    used = []
+    real = _run_shards._in_processes
+    monkeypatch.setattr(_run_shards, "_in_processes", lambda *a: (used.append(len(a[0])), real(*a))[1])
+    if how == "processes":
+        monkeypatch.setattr(_run_shards, "_FEW_BYTES", -1)
+    if how == "both":  # as if what is left took long
+        monkeypatch.setattr(_run_shards, "_START_SECONDS", 0.0)
     outs = [tmp_path / f"{i}.npz" for i in range(3)]
     main(["describe", str(folder), "-o", str(outs[0]), "--jobs", "1", "--quiet", "--budget", "25"])
     main(
@@ -109,6 +119,7 @@ def test_processes_and_order_do_not_matter(folder, tmp_path):
             "6",
         ]
     )
+    assert len(used) == (how != "threads")
     files = sorted(map(str, folder.rglob("*.*")), reverse=True)
     files = [f for f in files if not f.endswith(".md")]
     main(

@@ -41,6 +41,18 @@ def learn(found: Result) -> str:
     )
 
 
+def describe(found: Result) -> str:
+    head = ("folder", "files", "jobs", "files per second", "share of reading")
+    rows = (
+        (r["folder"], f"{r['files']:,}", r["jobs"], f"{r['files_a_second']:.0f}", f"{r['percent_reading']} %")
+        for r in found["describe"]
+    )
+    return (
+        f"`python -m benchmarks.small_clouds --data FOLDER...`, {_when(found)}; compiled code cached. Files per\n"
+        f"second as the command itself counts them: reading, describing, writing the table.\n\n{table(head, rows)}"
+    )
+
+
 def proteins(found: Result) -> str:
     rows = (
         (n, f"{r['mean_class_accuracy']:.1f}", f"{r['train_accuracy']:.1f}", r["paper_on_scop"])

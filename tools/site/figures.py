@@ -25,6 +25,7 @@ BLOCKS: dict[str, tuple[Path, Callable[[dict[str, Any]], str]]] = {
     "baselines_cath15": (RESULTS / "baselines_cath15.json", tables.proteins),
     "baselines_learn": (RESULTS / "baselines_learn.json", tables.learn),
     "baselines_speed": (RESULTS / "baselines_speed.json", tables.networks_speed),
+    "describe": (RESULTS / "small_clouds.json", tables.describe),
     "crossing": (RESULTS / "crossing.json", tables.crossing),
     "difficulty_disks": (RESULTS / "difficulty.json", tables.disks),
     "difficulty_processes": (RESULTS / "difficulty.json", tables.processes),

@@ -124,16 +124,21 @@ def check_extent(low: Array, high: Array, name: str = "points", least: float = 0
         raise OutOfRangeError(f"{name} spans {extent:.3g}; change the unit so that it lies between {LENGTHS}")
 
 
+def time_range(m: Any, n: int, *, single: bool = False, energy: bool = True) -> tuple[Any, float]:
+    """Least (by the points m, a number or an array) and greatest time at which `check_times` is content."""
+    greatest = GREATEST_SINGLE_POWER if single else GREATEST_POWER
+    power = 1.0 / max(0.5 * n + energy, 1.0)  # in one dimension t itself must be a number too
+    least = (np.maximum(m, 1.0) ** (1 + energy) / greatest) ** power / (4.0 * np.pi)
+    return least, greatest**power / (4.0 * np.pi)
+
+
 def check_times(times: Array, m: int, n: int, *, single: bool = False, energy: bool = True) -> None:
     """Diffusion times at which densities and energies of m points are numbers of the results' precision.
 
     The density has the factor (4 pi t)**(-n/2), the Dirichlet energy, a sum over m**2 pairs, 1/t more.
     ``single``: results are in single precision; without ``energy`` only densities are asked for.
     """
-    greatest = GREATEST_SINGLE_POWER if single else GREATEST_POWER
-    power = 1.0 / max(0.5 * n + energy, 1.0)  # in one dimension t itself must be a number too
-    least = (max(m, 1) ** (1 + energy) / greatest) ** power / (4.0 * np.pi)
-    most = greatest**power / (4.0 * np.pi)
+    least, most = time_range(m, n, single=single, energy=energy)
     low, high = float(times.min()), float(times.max())
     if not least <= low <= high <= most:
         raise OutOfRangeError(

@@ -8,11 +8,16 @@ not depend on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from itertools import islice
 from threading import Event, local
+from typing import TypeVar
 
 from .progress import progress_bar
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 # Pairs that one piece of many clouds holds: about a tenth of a second, so that the bar moves and Ctrl-C
 # takes effect soon.
@@ -102,6 +107,33 @@ def run_pieces(
             except BaseException:
                 stop.set()
                 raise
+
+
+def as_finished(
+    work: Callable[[Item], Found], items: Iterable[Item], n_threads: int
+) -> Iterator[tuple[Item, Found]]:
+    """``(item, work(item))`` for every item, as threads finish them; items are taken when a thread is free.
+
+    After an error, Ctrl-C, or where the caller asks for no more, `stop_if_asked` ends what is under way.
+    """
+    stop, rest = Event(), iter(items)
+
+    def begin(item: Item) -> Found:
+        _asked.stop = stop
+        return work(item)
+
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="heatfield") as pool:
+        running = {pool.submit(begin, item): item for item in islice(rest, n_threads)}
+        try:
+            while running:
+                done, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+                for future in done:
+                    item, found = running.pop(future), future.result()
+                    running |= {pool.submit(begin, after): after for after in islice(rest, 1)}
+                    yield item, found
+        except BaseException:
+            stop.set()
+            raise
 
 
 def run_alone(work: Callable[[], object]) -> None:

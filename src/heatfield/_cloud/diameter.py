@@ -31,6 +31,12 @@ def _farthest(sources: Any, i: int, start: int, stop: int) -> tuple[float, int]:
 
 @compiled(_ORDERED)
 def _largest(sources: Any, i: int, start: int, stop: int, best: float) -> float:
+    if sources.shape[0] == 3:  # written out: an inner loop over the axes would stop the vector code
+        x, y, z = sources[0], sources[1], sources[2]
+        for j in range(start, stop):
+            dx, dy, dz = x[j] - x[i], y[j] - y[i], z[j] - z[i]
+            best = max(best, dx * dx + dy * dy + dz * dz)
+        return best
     for j in range(start, stop):
         square = 0.0
         for k in range(sources.shape[0]):
@@ -56,12 +62,18 @@ def diameter_squared(sources: Any, boxes: Any) -> float:
             break
         best, here = square, there
     for a in range(blocks):
-        for b in range(a, blocks):
-            if block_reach_squared(boxes[0, :, a], boxes[1, :, a], boxes, b) <= best:
+        low, high = boxes[0, :, a], boxes[1, :, a]
+        b = a
+        while b < blocks:
+            if block_reach_squared(low, high, boxes, b) <= best:
+                b += 1
                 continue
+            start = b * BLOCK
+            while b < blocks and block_reach_squared(low, high, boxes, b) > best:
+                b += 1
+            # Runs of blocks are scanned whole: to bound every point takes longer than the vector code.
             for i in range(a * BLOCK, min(m, (a + 1) * BLOCK)):
-                if block_reach_squared(sources[:, i], sources[:, i], boxes, b) > best:
-                    best = _largest(sources, i, b * BLOCK, min(m, (b + 1) * BLOCK), best)
+                best = _largest(sources, i, start, min(m, b * BLOCK), best)
     return best
 
 

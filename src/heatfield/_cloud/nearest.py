@@ -18,12 +18,22 @@ from .box_tree import DEPTH, Tree, node_gap_squared, points_in
 # Minima and maxima vectorise only if the compiler may ignore NaN, and validated points have none. No more
 # is allowed: a fused product here, and none in a copy of the function inlined elsewhere, would change bits.
 _ORDERED = {"nnan", "nsz"}
+# Up to so many points all pairs take less time than to find out which blocks are far.
+_FEW = 320
 
 
 @compiled(_ORDERED)
 def _nearest_in_block(sources: Any, i: int, start: int, stop: int, nearest: float) -> tuple[float, int]:
     """Smallest positive squared distance from point i to a block, and how many lie exactly on it."""
     same = 0
+    if sources.shape[0] == 3:  # written out: an inner loop over the axes would stop the vector code
+        x, y, z = sources[0], sources[1], sources[2]
+        for j in range(start, stop):
+            dx, dy, dz = x[j] - x[i], y[j] - y[i], z[j] - z[i]
+            square = dx * dx + dy * dy + dz * dz
+            same += square == 0.0
+            nearest = min(nearest, square if square > 0.0 else np.inf)
+        return nearest, same
     for j in range(start, stop):
         square = 0.0
         for k in range(sources.shape[0]):
@@ -44,6 +54,10 @@ def nearest_distinct(sources: Any, boxes: Any) -> tuple[Any, Any]:
     blocks = boxes.shape[2]
     nearest = np.full(m, np.inf)
     same = np.zeros(m, np.int64)
+    if m <= _FEW:
+        for i in range(m):
+            nearest[i], same[i] = _nearest_in_block(sources, i, 0, m, np.inf)
+        return nearest, same
     for a in range(blocks):
         start, stop = a * BLOCK, min(m, (a + 1) * BLOCK)
         for i in range(start, stop):

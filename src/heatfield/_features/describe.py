@@ -14,22 +14,31 @@ from .._cloud.cloud import ArrangedCloud
 from .._signatures import equations
 from .._signatures.evaluate import evaluate
 from .neighbourhood import pool_neighbourhood
-from .pooling import LEAST_DEVIATION, correlations, couplings, pool_channels, standardise
+from .pooling import LEAST_DEVIATION, correlations, couplings, logs, pool_channels, standardise
 from .settings import DescriptorSettings
 
 # On the fast path a channel whose standard deviation is below this many tol may as well be constant.
 _LEAST_IN_TOL = 100.0
 
 
-def describe_cloud(points: Array, settings: DescriptorSettings, out: Array, n_threads: int = 1) -> None:
-    """Write the descriptor of one cloud; all NaN if it has fewer than two distinct points."""
+def describe_cloud(
+    points: Array, settings: DescriptorSettings, out: Array, extents: Array | None = None, n_threads: int = 1
+) -> None:
+    """Write the descriptor of one cloud; all NaN if it has fewer than two distinct points.
+
+    ``extents``, if given, gets the mean spacing and the diameter.
+    """
     out[:] = np.nan
+    if extents is not None:
+        extents[:] = np.nan
     m, n = points.shape
     if m < 2:
         return
     cloud = ArrangedCloud.of(points, n_threads)
     if not cloud.spacing > 0.0:
         return
+    if extents is not None:
+        extents[:] = cloud.spacing, cloud.diameter
     scales = settings.times(cloud)
     columns = settings.columns.columns
     request = settings.request(
@@ -105,4 +114,5 @@ def _channels(u: Array, d: Array, tau: Array, spectrum: Array | None, log: bool)
 
 def _log(values: Array) -> Array:
     """Logarithm of positive numbers; NaN elsewhere."""
-    return np.log(values, out=np.full(values.shape, np.nan), where=values > 0.0)
+    found: Array = logs(np.ascontiguousarray(values).ravel())
+    return found.reshape(values.shape)

@@ -16,6 +16,7 @@ from .describe import describe_cloud
 from .layout import Layout
 from .schedule import each_cloud, warn_of_empty
 from .settings import DescriptorSettings, options_of
+from .small_clouds import describe_small, goes_in_batches
 
 
 class HFSDescriptor(TransformerMixin, CloudEstimator):
@@ -192,16 +193,25 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
         """The parameters, checked."""
         return DescriptorSettings(n, variant=self.variant, **options_of(self))
 
-    def _compute(self, clouds: list[Array], n_jobs: Any = "own") -> Array:
-        """`transform` of clouds that were checked before, by the descriptor's own ``n_jobs`` or another."""
+    def _compute(self, clouds: list[Array], n_jobs: Any = "own", *, extents: Array | None = None) -> Array:
+        """`transform` of clouds that were checked before, by the descriptor's own ``n_jobs`` or another.
+
+        ``extents`` (N, 2), if given, gets the mean spacing and the diameter of each cloud.
+        """
         check_same_dims(clouds, self.n_dims_, "the descriptor")
         settings = self._settings(self.n_dims_)
+        n_threads = settings.n_threads if n_jobs == "own" else thread_count(n_jobs)
         out = np.empty((len(clouds), settings.columns.width))
-        each_cloud(
-            lambda i, threads: describe_cloud(clouds[i], settings, out[i], threads),
-            clouds,
-            method=settings.method,
-            n_threads=settings.n_threads if n_jobs == "own" else thread_count(n_jobs),
-        )
+        small = [
+            i for i, cloud in enumerate(clouds) if goes_in_batches(len(cloud), self.n_dims_, settings.method)
+        ]
+        describe_small(clouds, small, settings, out, extents, n_threads=n_threads)
+
+        def work(i: int, threads: int) -> None:
+            own = None if extents is None else extents[i]
+            describe_cloud(clouds[i], settings, out[i], own, threads)
+
+        others = sorted({*range(len(clouds))} - {*small})
+        each_cloud(work, clouds, method=settings.method, n_threads=n_threads, chosen=others)
         warn_of_empty(out, "their descriptors are NaN")
         return out

@@ -17,18 +17,52 @@ LEAST_DEVIATION = 1e-6
 
 
 @compiled()
+def log_positive(value: float) -> float:
+    """Logarithm of a positive number; NaN elsewhere."""
+    return np.log(value) if value > 0.0 else np.nan
+
+
+@compiled()
+def logs(values: Any) -> Any:
+    """`log_positive` of every number."""
+    out = np.empty(values.shape[0])
+    for i in range(values.shape[0]):
+        out[i] = log_positive(values[i])
+    return out
+
+
+@compiled(SUMS)
+def _total(values: Any) -> float:
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += values[i]
+    return total
+
+
+@compiled(SUMS)
+def _squares_around(values: Any, mean: float) -> float:
+    total = 0.0
+    for i in range(values.shape[0]):
+        step = values[i] - mean
+        total += step * step
+    return total
+
+
+@compiled()
 def mean_and_std(values: Any) -> tuple[float, float]:
     """Mean and standard deviation (divided by m), in two passes.
 
-    Deviations are taken in units of the largest value: a density can be 1e200, its square not.
+    Where squares leave the range of double precision (a density can be 1e200), deviations are taken in
+    units of the largest value.
     """
     m = values.shape[0]
-    total = 0.0
+    mean = _total(values) / m
+    total = _squares_around(values, mean)
+    if 1e-200 < total < 1e200:
+        return mean, np.sqrt(total / m)
     unit = 0.0
     for i in range(m):
-        total += values[i]
         unit = max(unit, abs(values[i]))
-    mean = total / m
     if not unit > 0.0:
         return mean, unit
     total = 0.0

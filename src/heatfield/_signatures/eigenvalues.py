@@ -92,15 +92,22 @@ def _eigenvalues2(packed: Any, out: Any) -> None:
         out[i, 1] = min(first, second)
 
 
+@compiled()
+def eigenvalues_up_to_3(packed: Any, out: Any) -> None:
+    """`eigenvalues` in one, two or three dimensions, into ``out`` (count, n)."""
+    if out.shape[1] == 3:
+        _eigenvalues3(packed, out)
+    elif out.shape[1] == 2:
+        _eigenvalues2(packed, out)
+    else:
+        out[:] = packed
+
+
 def eigenvalues(packed: Any, n: int) -> Any:
     """Eigenvalues (count, n) of matrices given by their upper triangles, row by row, (count, n (n+1) / 2)."""
     out = np.empty((packed.shape[0], n))
-    if n == 1:
-        out[:] = packed
-    elif n == 2:
-        _eigenvalues2(packed, out)
-    elif n == 3:
-        _eigenvalues3(packed, out)
+    if n <= 3:
+        eigenvalues_up_to_3(packed, out)
     else:
         matrices = np.zeros((packed.shape[0], n, n))
         rows, columns = np.triu_indices(n)

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._base.check import Array
 from .._base.compile import compiled
+from .._base.exp2 import LOG2_E, exp2
 from .._sums.columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 from .eigenvalues import eigenvalues
 from .eigenvectors import eigenvectors
@@ -88,6 +89,18 @@ def _scaled_covariance(sums: Any, unit_scales: Any, n: int) -> Any:
         for a in range(steps):
             inverse_weight = 1.0 / sums[i, a, WEIGHT]
             per_time = 1.0 / (2.0 * unit_scales[row, a])
+            if n == 3:  # written out: the loops below take three times as long
+                x = sums[i, a, FIRST] * inverse_weight
+                y = sums[i, a, FIRST + 1] * inverse_weight
+                z = sums[i, a, FIRST + 2] * inverse_weight
+                packed = out[i * steps + a]
+                packed[0] = (sums[i, a, FIRST + 3] * inverse_weight - x * x) * per_time
+                packed[1] = (sums[i, a, FIRST + 4] * inverse_weight - x * y) * per_time
+                packed[2] = (sums[i, a, FIRST + 5] * inverse_weight - x * z) * per_time
+                packed[3] = (sums[i, a, FIRST + 6] * inverse_weight - y * y) * per_time
+                packed[4] = (sums[i, a, FIRST + 7] * inverse_weight - y * z) * per_time
+                packed[5] = (sums[i, a, FIRST + 8] * inverse_weight - z * z) * per_time
+                continue
             c = 0
             for k in range(n):
                 mean_k = sums[i, a, FIRST + k] * inverse_weight
@@ -120,6 +133,13 @@ def transition_exact(sums: Array, unit_scales: Array, dimensions: Array) -> Arra
 
 
 @compiled()
+def _powers(values: Any) -> None:
+    """2**y in place, as vector code."""
+    for j in range(values.shape[0]):
+        values[j] = exp2(values[j])
+
+
+@compiled()
 def heat_dimension_spectrum(densities: Any, dimensions: Any, centers: Any, sigma: float) -> tuple[Any, Any]:
     """p_geo and delta p = p_rho - p_geo, each (T, K), with memberships eta_k(d)."""
     m, steps = dimensions.shape
@@ -127,21 +147,26 @@ def heat_dimension_spectrum(densities: Any, dimensions: Any, centers: Any, sigma
     composition = np.zeros((steps, count))
     weighted = np.zeros((steps, count))
     total_density = np.zeros(steps)
-    eta = np.empty(count)
+    powers = np.empty(steps * count)
+    eta = powers.reshape(steps, count)
     for i in range(m):
         for a in range(steps):
             nearest = np.inf
             for k in range(count):
-                eta[k] = (dimensions[i, a] - centers[k]) ** 2 / (2.0 * sigma * sigma)
-                nearest = min(nearest, eta[k])
+                eta[a, k] = (dimensions[i, a] - centers[k]) ** 2 / (2.0 * sigma * sigma)
+                nearest = min(nearest, eta[a, k])
+            for k in range(count):
+                eta[a, k] = (nearest - eta[a, k]) * LOG2_E  # shifted, so that it never underflows to 0/0
+        _powers(powers)
+        for a in range(steps):
             total = 0.0
             for k in range(count):
-                eta[k] = np.exp(nearest - eta[k])  # shifted, so that it never underflows to 0/0
-                total += eta[k]
+                total += eta[a, k]
+            share = 1.0 / total if dimensions[i, a] == dimensions[i, a] else np.nan
             total_density[a] += densities[i, a]
             for k in range(count):
-                composition[a, k] += eta[k] / total
-                weighted[a, k] += densities[i, a] * eta[k] / total
+                composition[a, k] += eta[a, k] * share
+                weighted[a, k] += densities[i, a] * (eta[a, k] * share)
     for a in range(steps):
         for k in range(count):
             composition[a, k] /= m

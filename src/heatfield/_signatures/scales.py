@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
@@ -11,10 +13,10 @@ from .._base.warn import warn_caller
 from .._cloud.cloud import ArrangedCloud
 
 
-def geometric(low: float, high: float, n_scales: int) -> Array:
-    """``n_scales`` times with equal ratios from low to high."""
-    out = low * np.exp(np.log(high / low) * np.arange(n_scales) / (n_scales - 1))
-    out[-1] = high
+def geometric(low: Any, high: Any, n_scales: int) -> Array:
+    """``n_scales`` times with equal ratios from low to high: numbers, or columns (N, 1) for N rows."""
+    out: Array = low * np.exp(np.log(high / low) * np.arange(n_scales) / (n_scales - 1))
+    out[..., -1:] = high
     return out
 
 
@@ -89,7 +91,7 @@ def schedule_of(
             "a scale schedule needs two, so its scales and all that follows from them are NaN"
         )
         return np.full(n_scales, np.nan)
-    return geometric(c_min * spacing**2, c_max * cloud.diameter**2, n_scales)
+    return geometric(c_min * (spacing * spacing), c_max * (cloud.diameter * cloud.diameter), n_scales)
 
 
 def adaptive_scales(

@@ -9,8 +9,17 @@ import numpy as np
 from .._base.compile import compiled
 from .._base.exp2 import LOG2_E
 from .._cloud.arrange import BLOCK
-from .columns import FIRST, FOURTH
-from .pair_kernels import TILE, directions1, directions2, directions3, fill, fourth, heat, radial
+from .columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
+from .pair_kernels import (
+    TILE,
+    directions1,
+    fill,
+    fourth,
+    heat,
+    radial,
+    radial_and_directions2,
+    radial_and_directions3,
+)
 
 
 @compiled()
@@ -26,22 +35,30 @@ def add_sums(sums: Any, tile: Any, count: int, zero: Any, directions: bool, four
     """Add one tile whose g is already filled."""
     n = tile.shape[0] - 3
     square, root = tile[n], tile[n + 1]
+    if fourth_moment:
+        sums[FOURTH] += fourth(square, root, count, zero)
+    if directions and n == 3:
+        in_space = radial_and_directions3(square, tile[0], tile[1], tile[2], root, count, zero)
+        sums[WEIGHT] += in_space[0]
+        sums[SQUARE] += in_space[6] + in_space[9] + in_space[11]
+        sums[ROOT_WEIGHT] += in_space[1]
+        sums[ROOT_SQUARE] += in_space[2]
+        for c in range(9):
+            sums[FIRST + c] += in_space[3 + c]
+        return
+    if directions and n == 2:
+        in_plane = radial_and_directions2(square, tile[0], tile[1], root, count, zero)
+        sums[WEIGHT] += in_plane[0]
+        sums[SQUARE] += in_plane[5] + in_plane[7]
+        sums[ROOT_WEIGHT] += in_plane[1]
+        sums[ROOT_SQUARE] += in_plane[2]
+        for c in range(5):
+            sums[FIRST + c] += in_plane[3 + c]
+        return
     by_distance = radial(square, root, count, zero)
     for c in range(4):
         sums[c] += by_distance[c]
-    if fourth_moment:
-        sums[FOURTH] += fourth(square, root, count, zero)
-    if not directions:
-        return
-    if n == 3:
-        in_space = directions3(tile[0], tile[1], tile[2], root, count, zero)
-        for c in range(9):
-            sums[FIRST + c] += in_space[c]
-    elif n == 2:
-        in_plane = directions2(tile[0], tile[1], root, count, zero)
-        for c in range(5):
-            sums[FIRST + c] += in_plane[c]
-    else:
+    if directions:
         on_line = directions1(tile[0], root, count, zero)
         for c in range(2):
             sums[FIRST + c] += on_line[c]
@@ -126,14 +143,21 @@ def dense_sums(
     cuts = np.empty(steps)
     kept = np.empty(steps, np.int64)
     rates = np.empty(steps, like.dtype)
+    target = np.empty(n)
+    log_reach = log_accuracy + np.log(m)
     for i in range(first, last):
-        target = sources[:, i].copy()
+        for k in range(n):
+            target[k] = sources[k, i]
         gaps_to_blocks(target, boxes, gaps)
+        widest = gaps.max()
         for a in range(steps):
             t = scales[i, a] if own else scales[0, a]
+            rates[a] = -LOG2_E / (8.0 * t)
+            if widest <= 8.0 * t * log_reach:  # all of them, without a logarithm
+                cuts[a], kept[a] = np.inf, blocks
+                continue
             cuts[a] = _cutoff(t, nearest[i], log_accuracy, m)
             kept[a] = _count(gaps, cuts[a])
-            rates[a] = -LOG2_E / (8.0 * t)
         coarse = steps - 1
         while coarse >= 0:
             runs = find_runs(gaps, cuts[coarse], m, begins, ends)

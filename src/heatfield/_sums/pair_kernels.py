@@ -27,19 +27,30 @@ def fill(tile: Any, column: int, sources: Any, start: int, count: int, target: A
     n = sources.shape[0]
     square = tile[n, column : column + count]
     # One array written per loop: with more, the compiler cannot prove that they do not overlap
-    # and generates no vector code.
+    # and generates no vector code. Squares are written once, at the end: stores are what this loop waits for.
     for k in range(n):
         row = tile[k, column : column + count]
         source = sources[k, start : start + count]
         at = target[k]
         for j in range(count):
             row[j] = source[j] - at
-        if k == 0:
-            for j in range(count):
-                square[j] = row[j] * row[j]
-        else:
-            for j in range(count):
-                square[j] += row[j] * row[j]
+    x = tile[0, column : column + count]
+    if n == 1:
+        for j in range(count):
+            square[j] = x[j] * x[j]
+        return
+    y = tile[1, column : column + count]
+    if n == 2:
+        for j in range(count):
+            square[j] = x[j] * x[j] + y[j] * y[j]
+        return
+    z = tile[2, column : column + count]
+    for j in range(count):
+        square[j] = x[j] * x[j] + y[j] * y[j] + z[j] * z[j]
+    for k in range(3, n):
+        row = tile[k, column : column + count]
+        for j in range(count):
+            square[j] += row[j] * row[j]
 
 
 @compiled(EXACT)
@@ -124,3 +135,54 @@ def directions1(x: Any, root: Any, count: int, zero: Any) -> Any:
         sx += wx
         xx += wx * x[j]
     return sx, xx
+
+
+@compiled(SUMS)
+def radial_and_directions3(
+    square: Any, x: Any, y: Any, z: Any, root: Any, count: int, zero: Any
+) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]:
+    """The sums of w, g, g D**2, w r and w r r' in space, in one pass; that of w D**2 is the last's trace."""
+    weight = root_weight = root_square = zero
+    sx = sy = sz = zero
+    xx = xy = xz = yy = yz = zz = zero
+    for j in range(count):
+        g = root[j]
+        w = g * g
+        rx, ry, rz = x[j], y[j], z[j]
+        wx, wy, wz = w * rx, w * ry, w * rz
+        weight += w
+        root_weight += g
+        root_square += g * square[j]
+        sx += wx
+        sy += wy
+        sz += wz
+        xx += wx * rx
+        xy += wx * ry
+        xz += wx * rz
+        yy += wy * ry
+        yz += wy * rz
+        zz += wz * rz
+    return weight, root_weight, root_square, sx, sy, sz, xx, xy, xz, yy, yz, zz
+
+
+@compiled(SUMS)
+def radial_and_directions2(
+    square: Any, x: Any, y: Any, root: Any, count: int, zero: Any
+) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any]:
+    """The sums of w, g, g D**2, w r and w r r' in the plane, in one pass."""
+    weight = root_weight = root_square = zero
+    sx = sy = xx = xy = yy = zero
+    for j in range(count):
+        g = root[j]
+        w = g * g
+        rx, ry = x[j], y[j]
+        wx, wy = w * rx, w * ry
+        weight += w
+        root_weight += g
+        root_square += g * square[j]
+        sx += wx
+        sy += wy
+        xx += wx * rx
+        xy += wx * ry
+        yy += wy * ry
+    return weight, root_weight, root_square, sx, sy, xx, xy, yy

@@ -64,7 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="float64",
         help="of --per-point (default float64)",
     )
-    parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
+    parser.add_argument(
+        "--jobs", type=int, default=-1, help="threads or processes at a time (default: all cores)"
+    )
     add_cluster(parser)
     parser.add_argument(
         "--shard", type=int, default=32, metavar="K", help="files that are finished together (default 32)"
@@ -135,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
         )
         print(
             f"{seconds:.1f} s, {fresh / seconds:.1f} clouds per second, "
-            + (f"{workers} process{'es' * (workers > 1)}" if options.cluster is None else "by the cluster")
+            + (f"{workers} at a time" if options.cluster is None else "by the cluster")
             + (f", {100 * reading / work:.0f} % of the work was reading" if work else "")
         )
         how = skeleton_words(files, settings.reading)

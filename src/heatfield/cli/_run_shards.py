@@ -6,7 +6,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -15,8 +16,22 @@ from pathlib import Path
 from typing import Any
 
 from .._base.progress import progress_bar
+from .._base.threads import as_finished
 from ..io import SUFFIXES
-from ._shards import Settings, Shard, leave_with_parent, load_shard, run_shard
+from ._shards import (
+    Settings,
+    Shard,
+    conditions,
+    leave_with_parent,
+    load_shard,
+    run_shard,
+    run_under_conditions,
+)
+
+# Up to this much threads are tried before processes: reading that takes long then stops soon.
+_FEW_BYTES = 64 * 2**20
+# What it takes a process to start and to load its libraries.
+_START_SECONDS = 3.0
 
 
 def plan(
@@ -99,6 +114,37 @@ def _finished(todo: list[Shard], workers: int, quiet: bool) -> Iterator[tuple[Sh
         for shard in todo:
             yield shard, run_shard(shard)
         return
+    if sum(shard.bytes for shard in todo) <= _FEW_BYTES:
+        rest = deque(todo)
+        yield from _in_threads(rest, workers)
+        todo = list(rest)
+    if todo:
+        yield from _in_processes(todo, workers, quiet)
+
+
+def _in_threads(rest: deque[Shard], workers: int) -> Iterator[tuple[Shard, tuple[float, float]]]:
+    """Shards in threads of this process, until what is left would be done sooner by processes.
+
+    Small files are described before another process has loaded its libraries.
+    """
+    started, finished = time.perf_counter(), 0
+
+    def next_ones() -> Iterator[Shard]:
+        while rest:
+            seconds = time.perf_counter() - started
+            if seconds > _START_SECONDS and seconds * len(rest) > 2 * _START_SECONDS * finished:
+                return
+            yield rest.popleft()
+
+    with conditions(rest[0].settings):
+        for shard, seconds in as_finished(run_under_conditions, next_ones(), workers):
+            finished += 1
+            yield shard, seconds
+
+
+def _in_processes(
+    todo: list[Shard], workers: int, quiet: bool
+) -> Iterator[tuple[Shard, tuple[float, float]]]:
     # Spawned, not forked: the libraries that read files keep threads of their own.
     context = multiprocessing.get_context("spawn")
     stop, ours = context.Pipe(duplex=False)

@@ -16,7 +16,8 @@ import signal
 import threading
 import time
 import warnings
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.synchronize import Semaphore
@@ -31,7 +32,7 @@ from .._base import announce
 from .._base.arrays import read_arrays
 from .._base.check import HeatFieldWarning, OutOfRangeError, as_points
 from .._base.files import remove_unfinished, write_atomically
-from .._cloud.cloud import ArrangedCloud
+from .._base.threads import stop_if_asked
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import SCHEMA
 from .._sums.costs import costs_from, fixed_costs
@@ -69,11 +70,19 @@ class Shard:
     point_targets: tuple[str, ...]  # per-point files, one per file, or none
 
     @property
+    def bytes(self) -> int:
+        """What its files hold, packed as they are."""
+        return sum(max(0, size) for _, size, _ in self._stamps())
+
+    @property
     def path(self) -> Path:
         """The result: its name says what it depends on."""
-        stamps = [[file, *file_stamp(file)] for file in self.files]
-        text = json.dumps([self.settings.describe(), stamps, self.point_targets], sort_keys=True)
+        text = json.dumps([self.settings.describe(), self._stamps(), self.point_targets], sort_keys=True)
         return Path(self.folder) / f"{self.number:06d}-{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
+
+    def _stamps(self) -> list[list[Any]]:
+        """Name, size and time of its files."""
+        return [[file, *file_stamp(file)] for file in self.files]
 
 
 @dataclass
@@ -89,23 +98,33 @@ class Result:
 
 def run_shard(shard: Shard) -> tuple[float, float]:
     """Read, describe, store; the seconds spent reading and describing."""
-    prices = shard.settings.prices
-    with fixed_costs(costs_from(prices)) if prices else nullcontext():
-        return _run_shard(shard)
+    with conditions(shard.settings):
+        return run_under_conditions(shard)
 
 
-def _run_shard(shard: Shard) -> tuple[float, float]:
+@contextmanager
+def conditions(settings: Settings) -> Iterator[None]:
+    """The prices of the task, and no warnings of single clouds; of the whole process, so once for threads."""
+    with (
+        warnings.catch_warnings(),
+        fixed_costs(costs_from(settings.prices)) if settings.prices else nullcontext(),
+    ):
+        warnings.simplefilter("ignore", HeatFieldWarning)  # rows of NaN are counted at the end
+        yield
+
+
+def run_under_conditions(shard: Shard) -> tuple[float, float]:
+    """`run_shard` in the block of `conditions`; several threads may do so side by side."""
     started = time.perf_counter()
     path = shard.path  # of the files as they are before they are read
     k = len(shard.files)
     result = Result(np.full((k, 3), -1, np.int64), [np.empty(0)] * k, [("", "")] * k, np.full((k, 2), np.nan))
     clouds = {}
     for i, file in enumerate(shard.files):
+        stop_if_asked()
         try:
             cloud = read_cloud(file, **shard.settings.reading)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", HeatFieldWarning)
-                as_points(cloud.points)
+            as_points(cloud.points)
             clouds[i] = cloud
             in_file = cloud.notes.get("points_in_file", len(cloud.points))
             result.counts[i] = in_file, len(cloud.points), cloud.points.shape[1]
@@ -114,11 +133,7 @@ def _run_shard(shard: Shard) -> tuple[float, float]:
     reading = time.perf_counter() - started
     for n in sorted({cloud.points.shape[1] for cloud in clouds.values()}):
         rows = [i for i, cloud in clouds.items() if cloud.points.shape[1] == n]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", HeatFieldWarning)  # rows of NaN are counted at the end
-            _describe_rows(shard.settings.descriptor, rows, clouds, result)
-    for i, cloud in clouds.items():
-        result.extents[i] = _extents(cloud.points)
+        _describe_rows(shard.settings.descriptor, rows, clouds, result)
     if shard.settings.per_point:
         for i, cloud in clouds.items():
             try:
@@ -133,22 +148,18 @@ def _run_shard(shard: Shard) -> tuple[float, float]:
     return reading, time.perf_counter() - started - reading
 
 
-def _extents(points: NDArray[np.float64]) -> tuple[float, float]:
-    """r_nn and diameter of a cloud; NaN for fewer than two distinct points."""
-    if len(points) < 2:
-        return np.nan, np.nan
-    cloud = ArrangedCloud.of(points)
-    return (cloud.spacing, cloud.diameter) if cloud.spacing > 0.0 else (np.nan, np.nan)
-
-
 def _describe_rows(
     descriptor: dict[str, Any], rows: list[int], clouds: dict[int, Cloud], result: Result
 ) -> None:
     """Features of some clouds of one dimension; what cannot be described costs that cloud only."""
+    points = [clouds[i].points for i in rows]
+    extents = np.full((len(rows), 2), np.nan)
     try:
-        table = HFSDescriptor(**descriptor).fit_transform([clouds[i].points for i in rows])
+        fitted = HFSDescriptor(**descriptor)._fit_dims(points[0].shape[1])
+        table = fitted._compute(points, extents=extents)
         for i, row in zip(rows, table, strict=True):
             result.features[i] = row
+        result.extents[rows] = extents
     except (ValueError, MemoryError) as error:
         if len(rows) == 1:
             result.problems[rows[0]] = file_problem(

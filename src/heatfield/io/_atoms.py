@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain as joined
 
 import numpy as np
 
@@ -40,6 +41,14 @@ class AtomChoice:
         return frozenset([self.atoms] if isinstance(self.atoms, str) else self.atoms)
 
 
+class _Words(dict[str, str]):
+    """Words of a file without the spaces around them, one object for equal ones."""
+
+    def __missing__(self, cell: str) -> str:
+        word = self[cell] = cell.strip()
+        return word
+
+
 @dataclass
 class Atoms:
     """Columns that grow atom by atom."""
@@ -55,6 +64,7 @@ class Atoms:
         default_factory=lambda: {k: [] for k in ("atom", "residue", "chain", "residue_number", "altloc")}
     )
     models: array[int] = field(default_factory=lambda: array("q"))
+    word: _Words = field(default_factory=_Words)
     _same: dict[str, str] = field(default_factory=dict)  # one object for equal words
     _places: dict[tuple[int, str, str, str], int] = field(default_factory=dict)
 
@@ -84,6 +94,25 @@ class Atoms:
         self.numbers.extend(numbers)
         for column, word in zip(self.words.values(), words, strict=True):
             column.append(self._same.setdefault(word, word))
+
+    def has_room(self, count: int) -> bool:
+        """Whether so many more atoms surely stay within what the file may take."""
+        return _BYTES * (len(self.models) + count) <= self.source.allowance
+
+    def add_many(self, model: int, words: list[list[str]], numbers: list[list[float]]) -> None:
+        """`add` for atoms of one model, given by columns; room must have been asked for.
+
+        ``words`` are in the order of the columns of this name, ``numbers`` are x, y, z, occupancy, B factor.
+        """
+        if any(words[4]) and self.choice.altloc != "all":
+            for own, row in zip(zip(*words, strict=True), zip(*numbers, strict=True), strict=True):
+                self.add(model, own, row[:3], row[3:])
+            return
+        self.models.extend([model] * len(words[0]))
+        self.xyz.extend(joined.from_iterable(zip(*numbers[:3], strict=True)))
+        self.numbers.extend(joined.from_iterable(zip(*numbers[3:], strict=True)))
+        for column, own_words in zip(self.words.values(), words, strict=True):
+            column.extend(own_words)
 
     def _put(self, row: int, words: Words, xyz: tuple[float, ...], numbers: tuple[float, ...]) -> None:
         self.xyz[3 * row : 3 * row + 3] = array("d", xyz)

@@ -27,6 +27,7 @@ _MAGIC = (
     (b"\x89HDF\r\n\x1a\n", "hdf5"),
 )
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # one way to match: linear time
+_ATOM_LINE = re.compile(rb"^(ATOM  |HETATM).{24}", re.M)
 _LOOK = 65_536
 
 
@@ -96,6 +97,8 @@ def _name_the_unreadable(source: Source) -> None:
 def _by_lines(head: bytes) -> str | None:
     """The format, where a line near the top leaves no doubt."""
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64]
+    if _ATOM_LINE.match(head):  # before the searches below, which look through all of the head
+        return "pdb"
     if re.match(rb"# ?\.PCD", first) or (
         re.search(rb"^FIELDS .*\bx\b", head, re.M | re.I) and re.search(rb"^DATA ", head, re.M)
     ):
@@ -106,7 +109,7 @@ def _by_lines(head: bytes) -> str | None:
         return "stl"
     if re.search(rb"^data_", head, re.M) and re.search(rb"^(loop_|_\w+\.\w+)", head, re.M):
         return "cif"
-    if re.search(rb"^(ATOM  |HETATM).{24}", head, re.M) or re.match(rb"HEADER    ", first):
+    if _ATOM_LINE.search(head) or re.match(rb"HEADER    ", first):
         return "pdb"
     if re.search(rb"^v[ \t]+[-+.\d]\S*[ \t]+[-+.\d]\S*[ \t]+[-+.\d]", head, re.M):
         return "obj"

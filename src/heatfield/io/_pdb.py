@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 
+from . import _pdb_columns as at
 from ._atoms import CALCIUM, AtomChoice, Atoms
 from ._cloud import Cloud
+from ._pdb_columns import Atom, atom_lines
 from ._source import Source
 from ._text import line_blocks, shown
 
 _LONG_SERIAL = re.compile(r"(?:ATOM|HETATM) *(\d{6,})")
 _DOTS = (34, 42, 50)  # the decimal points of x, y, z
+# Numbers of an atom with what a blank stands for, and words in the order of `Atoms.words`.
+_NUMBERS = ((at.X, ""), (at.Y, ""), (at.Z, ""), (at.OCCUPANCY, "1"), (at.B_FACTOR, "0"))
+_WORDS = (at.NAME, at.RESIDUE, at.CHAIN, at.NUMBER, at.ALTLOC)
 
 
 def read_pdb(source: Source, choice: AtomChoice) -> Cloud:
@@ -22,6 +27,10 @@ def read_pdb(source: Source, choice: AtomChoice) -> Cloud:
     atoms = Atoms(choice, source)
     model, named, ended = 1, False, False
     for first, lines in line_blocks(source):
+        block = atom_lines(lines) if choice.model in (None, model) and (named or not ended) else None
+        if block is not None and _take_block(block[0], atoms, wanted, model):
+            ended = block[1] if block[0] else (ended or block[1]) and atoms.seen > 0
+            continue
         for i, raw in enumerate(lines):
             record = raw[:6]
             if record[:5] == b"MODEL":
@@ -68,6 +77,46 @@ def read_pdb(source: Source, choice: AtomChoice) -> Cloud:
     if atoms.seen == 0:
         raise source.error("holds no ATOM or HETATM line")
     return atoms.cloud("pdb")
+
+
+def _take_block(found: list[Atom], atoms: Atoms, wanted: frozenset[str] | None, model: int) -> bool:
+    """Add the wanted atoms of a block of one model at once; False, and nothing done, if one is irregular."""
+    word = atoms.word
+    kept = found if wanted is None else [atom for atom in found if word[atom[at.NAME]] in wanted]
+    if wanted is not None and "CA" in wanted and _may_hold_calcium(kept):
+        kept = [atom for atom in kept if word[atom[at.NAME]] != "CA" or not _is_calcium(_as_line(atom))]
+    if atoms.choice.chain is not None:
+        kept = [atom for atom in kept if word[atom[at.CHAIN]] == atoms.choice.chain]
+    if not atoms.has_room(len(kept)):
+        return False
+    columns = list(zip(*kept, strict=True)) or [()] * 12
+    try:
+        numbers = [[float(cell or blank) for cell in columns[k]] for k, blank in _NUMBERS]
+    except ValueError:  # such as "1-2.000"
+        return False
+    atoms.seen += len(found)
+    atoms.models_seen = model if found else atoms.models_seen
+    for chain in dict.fromkeys([atom[at.CHAIN] for atom in found]):
+        if len(atoms.chains) < 256:
+            atoms.chains.setdefault(word[chain])
+    atoms.add_many(model, [[word[cell] for cell in columns[k]] for k in _WORDS], numbers)
+    return True
+
+
+def _may_hold_calcium(found: list[Atom]) -> bool:
+    """Whether `_is_calcium` has to be asked: its answer is no for a residue that is written as ATOM."""
+    columns = list(zip(*found, strict=True)) or [()] * 12
+    return (
+        "HETATM" in columns[at.RECORD]
+        or any(cell.strip().upper() in CALCIUM for cell in set(columns[at.RESIDUE]))
+        or any(cell[10:12].strip().upper() == "CA" for cell in set(columns[at.REST]))
+    )
+
+
+def _as_line(atom: Atom) -> str:
+    """What `_is_calcium` reads of a line, where it reads it."""
+    start = atom[at.RECORD] + " " * 6 + atom[at.NAME] + atom[at.ALTLOC] + atom[at.RESIDUE]
+    return start.ljust(66) + atom[at.REST]
 
 
 def _is_calcium(line: str) -> bool:
