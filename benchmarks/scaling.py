@@ -1,10 +1,12 @@
 """Time and peak memory of `signatures` against the number of points, from a hundred to ten million.
 
     python -m benchmarks.scaling [--largest 1e7] [--cases sphere/auto,ball/sklearn] [--jobs 2] [--draw]
+                                 [--minutes 2.5] [--since "2026-11-16 19:00"]
 
 Every case runs in a fresh process: it compiles on a small cloud of the same kind, then measures one call.
 Each finished case is written to benchmarks/results/scaling.json at once; run again, the script continues
-where it stopped (a case with other settings is run again). Then docs/theory/scaling.png is drawn, with
+where it stopped (a case with other settings is run again, and with ``--since`` an older one). After
+``--minutes`` no further case is begun. Then docs/theory/scaling.png is drawn, with
 the exponent of seconds ~ m**p fitted to the sizes from 1e4 on; ``--draw`` only draws.
 
 dense, fast, auto   Eight scales, all local and global outputs, float64, tol = 1e-6 (dense: to rounding).
@@ -25,6 +27,7 @@ import math
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -161,6 +164,8 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--patience", type=float, default=60.0, help="most seconds for a rival's next size")
     parser.add_argument("--timeout", type=float, default=3600.0, help="most seconds for one case")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no case after so long")
+    parser.add_argument("--since", default="", help="run again what is older than this date and time, UTC")
     parser.add_argument("--out", type=Path, default=OUTPUT)
     parser.add_argument("--picture", type=Path, default=PICTURE)
     parser.add_argument("--draw", action="store_true", help="only draw what is known")
@@ -173,10 +178,15 @@ def main() -> None:
 
     found = read(options.out, {"runs": {}})
     runs = found["runs"]
+    last_start = time.monotonic() + 60.0 * options.minutes
     for case in [] if options.draw else cases(options.cases, options.largest):
         known = runs.get(key(case), {})
-        if "seconds" in known and (known["jobs"], known["tol"]) == (options.jobs, options.tol):
+        settings = (known.get("jobs"), known.get("tol"))
+        if "seconds" in known and settings == (options.jobs, options.tol) and known["date"] >= options.since:
             continue
+        if time.monotonic() > last_start:
+            print(f"stopped after {options.minutes:g} minutes; run again to go on")
+            break
         if case[1] in ("sklearn", "keops"):
             m, seconds = series(runs, case[0], case[1], "seconds", False)
             smaller = m < case[2]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._cloud.arrange import BLOCK, arrange
+from heatfield._cloud.arrange import BLOCK, arrange, arrange_many
 from heatfield._cloud.box_tree import blocks_within, estimate_within, grow, nearest_source
 from heatfield._cloud.diameter import diameter_of_many, diameter_squared
 from heatfield._cloud.nearest import nearest_distinct, nearest_of_many
@@ -60,7 +60,9 @@ def test_nearest_source():
     sources, boxes, *_ = arrange(rng.random((500, 3)))
     at = rng.normal(size=(3, 40))
     expected = ((at[:, :, None] - sources[:, None, :]) ** 2).sum(axis=0).min(axis=1)
-    np.testing.assert_allclose(nearest_source(at, sources, *grow(boxes)), expected, rtol=1e-13)
+    squares, which = nearest_source(at, sources, *grow(boxes))
+    np.testing.assert_allclose(squares, expected, rtol=1e-13)
+    np.testing.assert_allclose(((sources[:, which] - at) ** 2).sum(axis=0), squares, rtol=1e-13)
 
 
 def test_schedule_of_a_large_cloud():
@@ -86,3 +88,13 @@ def test_estimated_neighbours():
         touched = BLOCK * blocks_within(*tree, at, at, radius**2, found)  # what a sum really visits
         assert 0.9 * inside <= estimate_within(*tree, at, at, radius**2, 20_000) <= 1.1 * touched
     assert estimate_within(*tree, at, at, 100.0, 20_000) == 20_000
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_arrange_as_one_does(threads):
+    """With copies of one place and ties on every axis; in map coordinates, so that an origin is taken off."""
+    rng = np.random.default_rng(threads)
+    points = np.concatenate([rng.normal(size=(3000, 3)), rng.integers(0, 4, (2000, 3)), np.ones((777, 3))])
+    points += 5e6
+    for one, many in zip(arrange(points), arrange_many(points, threads), strict=True):
+        np.testing.assert_array_equal(many, one)

@@ -136,7 +136,7 @@ def test_weights_and_places_that_are_no_sources(prices):
     weights = rng.random(900)[around.order] ** 4 + 1e-3
     targets = around.arrange_like(at)
     sources, places = around.points, targets.points
-    offsets = nearest_source(places, sources, *around.tree)
+    offsets = nearest_source(places, sources, *around.tree)[0]
     used = set()
     D2 = ((places[:, :, None] - sources[:, None, :]) ** 2).sum(axis=0)
     for t in (1e-6, 1e-4, 1e-2):
@@ -177,3 +177,17 @@ def test_the_plan_says_where_bits_may_depend_on_threads(monkeypatch):
         plan = hf.signatures(points, scales, method="fast", tol=tol, dtype=dtype).plan
         assert sum(scale.transforms for scale in plan.scales) > 0
         assert (sum(scale.finufft_transforms for scale in plan.scales) > 0) == finufft
+
+
+@pytest.mark.parametrize("x", [18.5, 20.0, 24.0, 28.0, 31.0])
+def test_many_sources_beyond_the_cut_off_count_where_they_matter(x):
+    """One point and 20,000 at D**2 = 4t x: blocks are left out by what they can weigh together."""
+    t, tol, count = 0.01, 1e-6, 20_000
+    far = np.zeros((count, 3))
+    far[:, 0] = np.sqrt(4.0 * t * x)
+    points = np.concatenate([np.zeros((1, 3)), far])
+    s = hf.signatures(points, [t], targets=[0], transition="exact", method="fast", tol=tol)
+    weight = 1.0 + count * np.exp(-x)
+    dimension = 2.0 * x * count * np.exp(-x) / weight
+    assert abs(s.density[0, 0] * (4.0 * np.pi * t) ** 1.5 / weight - 1.0) <= tol
+    assert abs(s.dimension[0, 0] - dimension) <= 4.0 * tol

@@ -20,6 +20,7 @@ import numpy as np
 
 from .._base.compile import compiled
 from .._base.select import select
+from .._base.threads import pieces, run_pieces
 
 BLOCK = 16
 
@@ -45,32 +46,67 @@ def origin_and_exponent(points: Any) -> tuple[Any, int]:
 
 
 @compiled()
-def kd_order(points: Any) -> Any:
-    """An order of the points in which every run of `BLOCK` of them is compact in space."""
-    m, n = points.shape
-    order = np.arange(m)
-    keys = np.empty(m)
-    todo = [(0, m)]
+def _halve(points: Any, order: Any, keys: Any, lo: int, hi: int) -> int:
+    """Sort the run lo to hi of the order into two halves, across its widest axis; where the second begins."""
+    axis, widest = 0, -1.0
+    for k in range(points.shape[1]):
+        low = high = points[order[lo], k]
+        for i in range(lo, hi):
+            low = min(low, points[order[i], k])
+            high = max(high, points[order[i], k])
+        if high - low > widest:
+            axis, widest = k, high - low
+    for i in range(lo, hi):
+        keys[i] = points[order[i], axis]
+    # Cut at a multiple of the block size, so that blocks start at multiples of it.
+    middle = lo + BLOCK * ((hi - lo + 2 * BLOCK - 1) // (2 * BLOCK))
+    select(keys, order, lo, hi, middle)
+    return middle
+
+
+@compiled()
+def _sort(points: Any, order: Any, keys: Any, first: int, last: int) -> None:
+    """Halve a run of the order down to its blocks."""
+    todo = [(first, last)]
     while todo:
         lo, hi = todo.pop()
-        if hi - lo <= BLOCK:
-            continue
-        axis, widest = 0, -1.0
-        for k in range(n):
-            low = high = points[order[lo], k]
-            for i in range(lo, hi):
-                low = min(low, points[order[i], k])
-                high = max(high, points[order[i], k])
-            if high - low > widest:
-                axis, widest = k, high - low
-        for i in range(lo, hi):
-            keys[i] = points[order[i], axis]
-        # Cut at a multiple of the block size, so that blocks start at multiples of it.
-        middle = lo + BLOCK * ((hi - lo + 2 * BLOCK - 1) // (2 * BLOCK))
-        select(keys, order, lo, hi, middle)
-        todo.append((lo, middle))
-        todo.append((middle, hi))
+        if hi - lo > BLOCK:
+            middle = _halve(points, order, keys, lo, hi)
+            todo.append((lo, middle))
+            todo.append((middle, hi))
+
+
+@compiled()
+def kd_order(points: Any) -> Any:
+    """An order of the points in which every run of `BLOCK` of them is compact in space."""
+    order = np.arange(points.shape[0])
+    _sort(points, order, np.empty(points.shape[0]), 0, points.shape[0])
     return order
+
+
+def arrange_many(points: Any, n_threads: int) -> tuple[Any, Any, Any, Any, int]:
+    """`arrange` in threads: the halves of a run do not depend on each other, so the result is the same."""
+    m, n = points.shape
+    origin, exponent = origin_and_exponent(points)
+    factor = math.ldexp(1.0, -exponent)
+    order, keys = np.arange(m), np.empty(m)
+    runs = [(0, m)]
+    while len(runs) < 4 * n_threads:
+        middles = dict.fromkeys(runs, 0)
+
+        def halve(lo: int, hi: int, middles: dict[tuple[int, int], int] = middles) -> None:
+            middles[lo, hi] = _halve(points, order, keys, lo, hi)
+
+        run_pieces(halve, runs, n_threads)
+        runs = [half for (lo, hi), middle in middles.items() for half in ((lo, middle), (middle, hi))]
+    run_pieces(lambda lo, hi: _sort(points, order, keys, lo, hi), runs, n_threads)
+    sources = np.empty((n, m))
+
+    def gather(first: int, last: int) -> None:
+        sources[:, first:last] = ((points[order[first:last]] - origin) * factor).T
+
+    run_pieces(gather, pieces(m, 1 << 14), n_threads)
+    return sources, bounding_boxes(sources), order, origin, exponent
 
 
 @compiled()

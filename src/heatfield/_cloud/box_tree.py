@@ -136,16 +136,21 @@ def estimate_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut:
 
 
 @compiled()
-def nearest_source(targets: Any, sources: Any, nodes: Any, begin: Any, size: Any) -> Any:
-    """Squared distance of each target (n, q) to the nearest source."""
+def nearest_source(targets: Any, sources: Any, nodes: Any, begin: Any, size: Any) -> tuple[Any, Any]:
+    """Squared distance of each target (n, q) to the nearest source, and which one that is (-1: none)."""
     n, q = targets.shape
     m = sources.shape[1]
     out = np.full(q, np.inf)
+    which = np.full(q, -1)
     stack = np.empty(DEPTH, np.int64)
     at = np.empty(n)
     for i in range(q):
         for k in range(n):
             at[k] = targets[k, i]
+        if i > 0 and which[i - 1] >= 0:  # in kd order the nearest of the last target is not far
+            which[i], out[i] = which[i - 1], 0.0
+            for k in range(n):
+                out[i] += (sources[k, which[i]] - at[k]) ** 2
         stack[0] = 0
         top = 1 if nodes.shape[0] else 0
         while top:
@@ -158,11 +163,12 @@ def nearest_source(targets: Any, sources: Any, nodes: Any, begin: Any, size: Any
                     square = 0.0
                     for k in range(n):
                         square += (sources[k, j] - at[k]) ** 2
-                    out[i] = min(out[i], square)
+                    if square < out[i]:
+                        out[i], which[i] = square, j
                 continue
             left, right = b + 1, b + 2 * ((size[b] + 1) // 2)
             if node_gap_squared(at, at, nodes, left) <= node_gap_squared(at, at, nodes, right):
                 left, right = right, left
             stack[top], stack[top + 1] = left, right  # the nearer one is taken first
             top += 2
-    return out
+    return out, which

@@ -9,13 +9,18 @@ from functools import cached_property
 import numpy as np
 
 from .._base.check import Array
-from .arrange import arrange, bounding_boxes, kd_order
-from .box_tree import Tree, grow
+from .._base.threads import pieces, run_pieces
+from .arrange import arrange, arrange_many, bounding_boxes, kd_order
+from .box_tree import Tree, grow, nearest_source
 from .diameter import diameter_of_many, diameter_squared
 from .nearest import mean_spacing, nearest_distinct, nearest_of_many
 
 # Points from which nearest neighbours and the diameter are found through the tree.
 MANY = 4096
+# Points from which threads arrange them sooner than one.
+MANY_MORE = 100_000
+# Places that one thread takes at a time.
+_PIECE = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +40,8 @@ class ArrangedCloud:
     @classmethod
     def of(cls, points: Array, n_threads: int = 1) -> ArrangedCloud:
         """Arrange a checked (m, n) array."""
+        if n_threads > 1 and len(points) > MANY_MORE:
+            return cls(*arrange_many(points, n_threads), n_threads)
         return cls(*arrange(points), n_threads)
 
     def arrange_like(self, places: Array) -> ArrangedCloud:
@@ -89,6 +96,18 @@ class ArrangedCloud:
         else:
             square = diameter_squared(self.points, self.boxes)
         return math.ldexp(math.sqrt(square), self.exponent)
+
+    def nearest_to(self, places: Array, n_threads: int) -> tuple[Array, np.ndarray]:
+        """Squared distance of each place (n, q) to the nearest point, normalised, and its column."""
+        squares, which = np.empty(places.shape[1]), np.empty(places.shape[1], np.int64)
+        tree = self.tree
+
+        def work(first: int, last: int) -> None:
+            some = np.ascontiguousarray(places[:, first:last])
+            squares[first:last], which[first:last] = nearest_source(some, self.points, *tree)
+
+        run_pieces(work, pieces(squares.size, _PIECE), n_threads)
+        return squares, which
 
     def unit_scales(self, scales: Array) -> Array:
         """The scales in normalised units and, where they are (m, T), in kd order."""

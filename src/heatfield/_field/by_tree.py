@@ -19,6 +19,10 @@ from .._sums.columns import FIRST, WEIGHT, column_count
 from .._sums.pair_kernels import TILE
 from .sums import SEARCHES, move_reference, read_sums, sum_runs
 
+# Error of a squared distance, relative to itself: where that is small in units of 4t, the nearest source is
+# the strongest without a second look from there.
+ROUNDING = 1e-15
+
 
 @compiled()
 def heaviest_in_nodes(heaviest: Any, begin: Any, size: Any) -> Any:
@@ -79,9 +83,10 @@ def _strongest(
 @compiled()
 def _find_runs(
     m: int, nodes: Any, begin: Any, size: Any, heaviest: Any, place: Any, centre: Any, h: Any,
-    rate: float, floor: float, stack: Any, begins: Any, ends: Any,
+    rate: float, floor: float, stack: Any, begins: Any, ends: Any, sources: Any, logs: Any,
 ) -> int:  # fmt: skip
-    """The blocks that can hold an exponent of at least ``floor``, as runs of columns in order."""
+    """The blocks that hold an exponent of at least ``floor``, as runs of columns in order."""
+    more = np.empty(BLOCK)
     runs = 0
     stack[0] = 0
     top = 1
@@ -95,6 +100,19 @@ def _find_runs(
             top += 2
             continue
         first, last = begin[i] * BLOCK, min(m, (begin[i] + 1) * BLOCK)
+        # A box is a poor bound far away: most of those that reach the floor hold no source that does.
+        count = last - first
+        more[:] = 0.0
+        for k in range(place.shape[0]):
+            row, middle, twice = sources[k, first:last], centre[k], 2.0 * h[k]
+            for j in range(count):
+                step = row[j] - middle
+                more[j] += step * (step - twice)
+        strongest = -np.inf
+        for j in range(count):
+            strongest = max(strongest, logs[first + j] + rate * more[j])
+        if strongest < floor:
+            continue
         if runs > 0 and ends[runs - 1] == first:
             ends[runs - 1] = last
         else:
@@ -106,11 +124,12 @@ def _find_runs(
 @compiled()
 def field_sums_by_tree(
     sources: Any, logs: Any, nodes: Any, begin: Any, size: Any, heaviest: Any, t: float,
-    places: Any, first: int, last: int, log_accuracy: float, moments: bool, out: Any,
+    places: Any, nearest: Any, first: int, last: int, log_accuracy: float, moments: bool, out: Any,
 ) -> None:  # fmt: skip
     """Fill ``out[first:last]``, (q, `field_columns`), at one time; arguments as of `field_sums`.
 
-    ``heaviest`` belongs to the nodes; ``log_accuracy`` is log(1 / error).
+    ``heaviest`` belongs to the nodes; ``log_accuracy`` is log(1 / error). ``nearest`` is the strongest
+    source of each place, up to rounding, or -1 where it is not known.
     """
     n, m = sources.shape
     blocks = (m + BLOCK - 1) // BLOCK
@@ -120,6 +139,7 @@ def field_sums_by_tree(
     stack = np.empty(2 * DEPTH, np.int64)
     centre, h, offset = np.empty(n), np.empty(n), np.empty(n)
     rate = -LOG2_E / (8.0 * t)
+    tiny = 0.01 * math.exp(-log_accuracy)
     # What is left out must be small beside the strongest source, for the moments also when it is
     # multiplied by r**2 / 2t. Normalised, no r**2 exceeds 4n.
     log_reach = log_accuracy + math.log(m) + (math.log1p(2.0 * n / t) if moments else 0.0)
@@ -127,15 +147,26 @@ def field_sums_by_tree(
         place = places[i]
         centre[:] = place
         h[:] = 0.0
-        star = -1
+        star = nearest[i]
+        sure = False
+        if star >= 0:
+            move_reference(sources, star, place, centre, h)
+            square = 0.0
+            for k in range(n):
+                square += h[k] * h[k]
+            sure = ROUNDING * square <= 4.0 * t * tiny
         for _ in range(SEARCHES):
+            if sure:
+                break
             found = _strongest(sources, logs, nodes, begin, size, heaviest, place, centre, h, rate, stack)
             if found == star:
                 break
             star = found
             move_reference(sources, star, place, centre, h)
         floor = logs[star] - 0.5 * LOG2_E * log_reach
-        runs = _find_runs(m, nodes, begin, size, heaviest, place, centre, h, rate, floor, stack, begins, ends)
+        runs = _find_runs(
+            m, nodes, begin, size, heaviest, place, centre, h, rate, floor, stack, begins, ends, sources, logs
+        )
         offset[:] = 0.0
         for _ in range(2):
             sum_runs(

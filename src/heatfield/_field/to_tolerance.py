@@ -16,7 +16,6 @@ import numpy as np
 from .._base.check import Array
 from .._base.progress import Bar, progress_bar
 from .._base.threads import pieces, run_pieces
-from .._cloud.box_tree import nearest_source
 from .._cloud.cloud import ArrangedCloud
 from .._sums.columns import FIRST, WEIGHT, Request
 from .._sums.off_data import largest_sum, place_sums
@@ -51,14 +50,24 @@ class FastField:
         out = np.empty((q, times.size, field_columns(n, moments)))
         if q == 0:
             return out
-        offsets = self._offsets(targets.points, n_threads)
+        offsets, nearest = self.cloud.nearest_to(targets.points, n_threads)
+        if self.weights is not None:
+            nearest[:] = -1  # the strongest may be another one
         request = Request(tol=tol, directions=moments, n_threads=n_threads).priced(q)
         with progress_bar(total=q * times.size, unit="places", unit_scale=True) as bar:
             for a, t in enumerate(times):
-                out[targets.order, a] = self._rows(targets, offsets, float(t), request, bar)
+                out[targets.order, a] = self._rows(targets, offsets, nearest, float(t), request, bar)
         return out
 
-    def _rows(self, targets: ArrangedCloud, offsets: Array, t: float, request: Request, bar: Bar) -> Array:
+    def _rows(
+        self,
+        targets: ArrangedCloud,
+        offsets: Array,
+        nearest: np.ndarray,
+        t: float,
+        request: Request,
+        bar: Bar,
+    ) -> Array:
         """The rows at one time, in the order of the targets."""
         n, q = targets.points.shape
         moments = request.directions
@@ -73,22 +82,14 @@ class FastField:
             targets, self.cloud, t, request, offsets, largest,
             moments=moments, weights=self.weights, uneven=self.uneven, advance=bar.update,
         )  # fmt: skip
-        out[good] = _read(sums[good], n, moments)
-        out[~good] = self._far(np.ascontiguousarray(targets.points[:, ~good].T), t, request, bar)
+        if good.any():
+            out[good] = _read(sums[good], n, moments)
+        if not good.all():
+            places = np.ascontiguousarray(targets.points[:, ~good].T)
+            out[~good] = self._far(places, nearest[~good], t, request, bar)
         return out
 
-    def _offsets(self, targets: Array, n_threads: int) -> Array:
-        """Squared distance of each target to the nearest source."""
-        out = np.empty(targets.shape[1])
-
-        def work(first: int, last: int) -> None:
-            some = np.ascontiguousarray(targets[:, first:last])
-            out[first:last] = nearest_source(some, self.cloud.points, *self.cloud.tree)
-
-        run_pieces(work, pieces(out.size, _PIECE), n_threads)
-        return out
-
-    def _far(self, places: Array, t: float, request: Request, bar: Bar) -> Array:
+    def _far(self, places: Array, nearest: np.ndarray, t: float, request: Request, bar: Bar) -> Array:
         """Far places, each with the strongest source as its reference."""
         moments = request.directions
         out = np.empty((places.shape[0], field_columns(places.shape[1], moments)))
@@ -97,11 +98,11 @@ class FastField:
         def work(first: int, last: int) -> None:
             field_sums_by_tree(
                 self.cloud.points, self.logs, *self.cloud.tree, self.heaviest, t,
-                places, first, last, log_accuracy, moments, out,
+                places, nearest, first, last, log_accuracy, moments, out,
             )  # fmt: skip
             bar.update(last - first)
 
-        run_pieces(work, pieces(places.shape[0], _PIECE // 16), request.n_threads)
+        run_pieces(work, pieces(places.shape[0], _PIECE // 4), request.n_threads)
         return out
 
 

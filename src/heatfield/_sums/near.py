@@ -47,6 +47,11 @@ TINY_TIME = 1e-12
 # centre. Differences from it are rounded relative to the block's size, which moves D**2 / 4t by up to 2.5
 # times that over sqrt(t) where w still counts. Larger blocks are summed target by target.
 SHARED_CENTRE = 0.2
+# Targets that share their neighbours lie within a box of this half diagonal (squared, in units of the largest
+# squared distance that counts), unless they have no more than so many blocks of neighbours.
+COMPACT, MANY_BLOCKS = 0.01, 64
+# Share of tol that the blocks left out of the ring may have, where no energy is asked for.
+NEGLIGIBLE = 0.05
 # Blocks gathered at a time: what 16 targets read stays in the processor's cache.
 CHUNK = 128
 
@@ -94,6 +99,29 @@ def _split(boxes: Any, found: Any, count: int, low: Any, high: Any, cut: float) 
             outside[c - inside] = b
     found[inside:count] = outside[: count - inside]
     return inside
+
+
+@compiled()
+def _needed(
+    boxes: Any, found: Any, first: int, last: int, low: Any, high: Any, t: float, tol: float,
+    fourth_moment: bool, rows: Any,
+) -> int:  # fmt: skip
+    """Keep those of the blocks found[first:last] of the ring that can matter beside the sums known by now.
+
+    All that are left out together change no sum of a target by more than `NEGLIGIBLE` tol of its unit:
+    a source at D**2 = 4t x counts exp(-x), in the dimension 2x times, in the fourth moment 2 x**2 times.
+    """
+    least = rows[0, WEIGHT]
+    for i in range(1, rows.shape[0]):
+        least = min(least, rows[i, WEIGHT])
+    most = NEGLIGIBLE * tol * least / (BLOCK * (last - first))
+    kept = first
+    for c in range(first, last):
+        x = max(2.0, block_gap_squared(low, high, boxes, found[c]) / (4.0 * t))
+        if np.exp(-x) * (max(1.0, 0.125 * x * x) if fourth_moment else max(1.0, 0.5 * x)) > most:
+            found[kept] = found[c]
+            kept += 1
+    return kept
 
 
 @compiled()
@@ -197,15 +225,22 @@ def near_sums(
             stop = start + 1
             shortest = _frame(targets, times, start, stop, low, high, center)
             size_squared = 0.0
+        while True:
+            nearest = inner = outer = longest = 0.0
+            for i in range(start, stop):
+                t = times[i] if times.shape[0] > 1 else times[0]
+                own = offsets[i] if offsets.shape[0] > 0 else 0.0
+                longest = max(longest, t)
+                nearest = max(nearest, own + 4.0 * t * near_cutoff)
+                inner = max(inner, own + 4.0 * t * weight_cutoff)
+                outer = max(outer, own + 4.0 * t * energy_cutoff)
+            a = b = c = blocks_within(nodes, begin, size, low, high, outer, found)
+            if c <= MANY_BLOCKS or size_squared <= COMPACT * outer or stop == start + 1:
+                break
+            stop = start + (stop - start) // 2
+            shortest = _frame(targets, times, start, stop, low, high, center)
+            size_squared = ((high - center) ** 2).sum()
         count = stop - start
-        nearest = inner = outer = 0.0
-        for i in range(start, stop):
-            t = times[i] if times.shape[0] > 1 else times[0]
-            own = offsets[i] if offsets.shape[0] > 0 else 0.0
-            nearest = max(nearest, own + 4.0 * t * near_cutoff)
-            inner = max(inner, own + 4.0 * t * weight_cutoff)
-            outer = max(outer, own + 4.0 * t * energy_cutoff)
-        a = b = c = blocks_within(nodes, begin, size, low, high, outer, found)
         # Coordinates in single precision are relative to the centre. Where the targets lie too far apart
         # for that there are few neighbours, and one zone is enough.
         close = size_squared <= 4.0 * shortest * ONE_ZONE and outer <= 4.0 * shortest * DEEPEST
@@ -246,6 +281,8 @@ def near_sums(
                     fourth_moment, columns, root, part,
                 )  # fmt: skip
             row += part[:count]
+        if c > b and not energy and source_roots.shape[0] == 0:
+            c = _needed(boxes, found, b, c, low, high, longest, tol, fourth_moment, row)
         if c > b:
             part[:] = 0.0
             _add_zone(

@@ -13,7 +13,7 @@ from .._cloud.arrange import BLOCK
 from .._cloud.cloud import ArrangedCloud
 from .buffers import Buffers
 from .columns import ROOT_SQUARE, ROOT_WEIGHT, Request
-from .near import TINY_TIME, double_precision_cutoff, near_sums
+from .near import TINY_TIME, cutoffs, double_precision_cutoff, near_sums
 from .near_or_transform import chosen_nodes, price_scale
 
 # eps of the first try, in units of tol: the largest sum may be this many times (over 2) the own one.
@@ -57,6 +57,11 @@ class ScaleJob:
             self.sources.points.shape[1] if self.weights is None else float(self.weights.sum())
         )
         self.same = self.targets is self.sources
+        # Where the sums of g are known already, what follows from w alone does not reach as far.
+        self.moments_cutoff = self.energy_cutoff
+        if self.request.energy:
+            m = self.sources.points.shape[1]
+            self.moments_cutoff = cutoffs(self.request.tol, m, False, self.request.fourth_moment)[1]
         self.least = LEAST_EPS[self.request.dtype]
         self.first_eps = max(self.least, _FIRST_TRY * self.request.tol)
 
@@ -96,29 +101,38 @@ class ScaleJob:
 
     def near(self, ranges: list[tuple[int, int]]) -> None:
         """Sum ranges of targets directly."""
-        self._near(self.targets.points, self.t, self.offsets, self.sums, ranges)
+        self._near(self.targets.points, self.t, self.offsets, self.sums, ranges, energy=self.request.energy)
 
     def near_at(self, rows: np.ndarray, counted: bool) -> None:
         """Sum scattered targets directly; ``counted`` says that the totals of g have them already."""
         table = np.empty((rows.size, self.sums.shape[1]))
         t = self.t[rows] if self.t.shape[0] > 1 else self.t
         offsets = self.offsets[rows] if self.offsets.size else self.offsets
-        self._near(np.ascontiguousarray(self.targets.points[:, rows]), t, offsets, table, [(0, rows.size)])
+        places = np.ascontiguousarray(self.targets.points[:, rows])
+        self._near(places, t, offsets, table, [(0, rows.size)], energy=self.request.energy and not counted)
         if counted:
             table[:, ROOT_WEIGHT : ROOT_SQUARE + 1] = self.sums[rows, ROOT_WEIGHT : ROOT_SQUARE + 1]
         self.sums[rows] = table
 
     def _near(
-        self, places: Array, t: Array, offsets: Array, table: Array, ranges: list[tuple[int, int]]
+        self,
+        places: Array,
+        t: Array,
+        offsets: Array,
+        table: Array,
+        ranges: list[tuple[int, int]],
+        *,
+        energy: bool,
     ) -> None:
+        cutoff = self.energy_cutoff if energy else self.moments_cutoff
         double = float(t.min(initial=np.inf)) < TINY_TIME
         like = np.empty(0, np.float64 if double else self.request.dtype)
 
         def work(first: int, last: int) -> None:
             near_sums(
                 places, t, offsets, self.sources.points, self.roots, self.sources.boxes, *self.sources.tree,
-                first, last, self.weight_cutoff, self.energy_cutoff, self.request.tol,
-                self.request.directions, self.request.fourth_moment, self.request.energy, like, table,
+                first, last, self.weight_cutoff, cutoff, self.request.tol,
+                self.request.directions, self.request.fourth_moment, energy, like, table,
             )  # fmt: skip
             self.advance(last - first)
 

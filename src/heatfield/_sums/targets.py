@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.check import Array
-from .._cloud.box_tree import nearest_source
 from .._cloud.cloud import ArrangedCloud
 
 
@@ -35,4 +34,4 @@ class Targets:
     def at_places(cls, cloud: ArrangedCloud, at: Array) -> Targets:
         """Anywhere in space, in the coordinates of the caller's cloud."""
         places = cloud.arrange_like(at)
-        return cls(places, nearest_source(places.points, cloud.points, *cloud.tree))
+        return cls(places, cloud.nearest_to(places.points, cloud.n_threads)[0])
