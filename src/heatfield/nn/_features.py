@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from .._base.check import check_choice, check_count, check_dimension, check_range
+from ._compiled_heat import can_compute, heat
 from ._heat import dimension_spectrum, energy_sums, local_sums, schedule, transition_by_difference
 
 
@@ -124,12 +125,12 @@ class HeatFeatures(nn.Module):
         if isinstance(points, Tensor) and points.ndim == 2:
             return self(points[None], None if mask is None else mask[None], scales)[0]
         points, mask, counted = _checked(points, mask)
-        u, d, tau, spectrum, _, defined = self._local(points, counted, scales)
+        u, d, tau, spectrum, _, _, _, defined = self._local(points, counted, scales, self.with_spectrum)
         channels = [(torch.log(u) if self.log_density else u)[..., None], d[..., None], tau[..., None]]
         if self.with_spectrum:
             channels.append(spectrum)
         table = torch.where(defined[:, None, None], torch.cat(channels, dim=3).flatten(2), torch.nan)
-        return torch.where(mask[:, :, None], table, 0.0)
+        return torch.where(mask[:, :, None], table, 0.0).to(points.dtype)
 
     def whole(
         self,
@@ -151,51 +152,61 @@ class HeatFeatures(nn.Module):
                 points[None], None if mask is None else mask[None], scales, hds_sigma=hds_sigma
             )[0]
         points, mask, counted = _checked(points, mask)
-        u, d, _, _, times, defined = self._local(points, counted, scales, spectrum=False)
-        n, rows = points.shape[2], self._rows(points, times.shape[1])
-        weight = square = torch.zeros_like(times)
-        for first in range(0, points.shape[1], rows):
-            last = min(points.shape[1], first + rows)
-            part = _again(energy_sums, points, counted, times, first, last)
-            weight, square = weight + part[0], square + part[1]
+        u, d, _, _, weight, square, times, defined = self._local(
+            points, counted, scales, spectrum=False, energy=True
+        )
+        n = points.shape[2]
         energy = (8.0 * torch.pi * times) ** (-n / 2) * weight
-        response = n / 2 - square / (8.0 * times * weight)
+        response = n / 2 - square / weight
         relative = response / (2.0 * times)
-        centers = torch.arange(n + 1, dtype=points.dtype, device=points.device)
+        centers = torch.arange(n + 1, dtype=d.dtype, device=points.device)
         hds = dimension_spectrum(u, d, counted, centers, hds_sigma)
         table = torch.cat([energy, response, relative * energy, relative, hds], dim=1)
-        return torch.where((defined & mask.any(dim=1))[:, None], table, torch.nan)
+        return torch.where((defined & mask.any(dim=1))[:, None], table, torch.nan).to(points.dtype)
 
     def _local(
-        self, points: Tensor, mask: Tensor, scales: Tensor | None, spectrum: bool | None = None
+        self, points: Tensor, mask: Tensor, scales: Tensor | None, spectrum: bool, energy: bool = False
     ) -> tuple[Tensor, ...]:
+        """u, d, tau, spectrum, the sums of g and of g D**2 / 8t, the times, and which clouds have them.
+
+        On the processor from compiled code, in double precision; elsewhere from torch, in that of the points.
+        """
         exact = self.transition == "exact"
+        compiled = can_compute(points, scales)
+        points_in = points.double() if compiled else points
         if scales is None:
             rows = self._rows(points, self.n_scales)
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.fixed_schedule):
-                times, defined = schedule(points, mask, self.n_scales, self.c_min, self.c_max, rows)
+                times, defined = schedule(points_in, mask, self.n_scales, self.c_min, self.c_max, rows)
         else:
-            times = _checked_scales(scales, points, 1 if exact else 2)
+            times = _checked_scales(scales, points_in, 1 if exact else 2)
             rows = self._rows(points, times.shape[1])
             defined = mask.any(dim=1)
-        with_spectrum = self.with_spectrum if spectrum is None else spectrum
-        found = [
-            _again(
-                local_sums,
-                points,
-                mask,
-                times,
-                first,
-                min(points.shape[1], first + rows),
-                exact,
-                with_spectrum,
-            )
-            for first in range(0, points.shape[1], rows)
-        ]
+        if compiled:
+            found = heat(points, mask, times, exact=exact, spectrum=spectrum)
+        else:
+            found = self._by_torch(points, mask, times, rows, spectrum, energy)
+        u, d, tau, lambdas, weight, square = found
+        tau = tau if exact else transition_by_difference(d, times)
+        return u, d, tau, lambdas, weight, square, times, defined
+
+    def _by_torch(
+        self, points: Tensor, mask: Tensor, times: Tensor, rows: int, spectrum: bool, energy: bool
+    ) -> tuple[Tensor, ...]:
+        """The same without the compiled core: on any device, and for what torch derives from it."""
+        m, exact = points.shape[1], self.transition == "exact"
+        local, weight = [], torch.zeros_like(times)
+        square = weight
+        for first in range(0, m, rows):
+            last = min(m, first + rows)
+            local.append(_again(local_sums, points, mask, times, first, last, exact, spectrum))
+            if energy:
+                part = _again(energy_sums, points, mask, times, first, last)
+                weight, square = weight + part[0], square + part[1]
         u, d, tau, lambdas = (
-            torch.cat(parts, dim=1) if parts[0].ndim > 1 else parts[0] for parts in zip(*found, strict=True)
+            torch.cat(parts, dim=1) if parts[0].ndim > 1 else parts[0] for parts in zip(*local, strict=True)
         )
-        return u, d, tau if exact else transition_by_difference(d, times), lambdas, times, defined
+        return u, d, tau, lambdas, weight, square / (8.0 * times)
 
     def _rows(self, points: Tensor, n_scales: int) -> int:
         """How many rows fit: differences and D2 of a pair, and what each scale keeps to go back."""
