@@ -33,23 +33,25 @@ def _square(root: Any, weight: Any, count: int) -> None:
 
 
 @compiled(SUMS)
-def _space(tile: Any, h: Any, own: Any, start: int, count: int, rate: Any) -> Any:
+def _space(tile: Any, h: Any, own: Any, at: int, count: int, rate: Any) -> Any:
     """Sums over a tile in space, of the three coordinates and of w q |r|**2; ``rate`` is 1 / 2t."""
     x, y, z, square, weight = tile[0], tile[1], tile[2], tile[3], tile[5]
-    h0, hx, hy, hz = h[0], h[1], h[2], h[3]
-    hxx, hxy, hxz, hyy, hyz, hzz = h[4], h[5], h[6], h[7], h[8], h[9]
+    # Slices first: an index at + j might be negative for all that the compiler knows, and is not vector code.
+    end = at + count
+    h0, hx, hy, hz = h[0, at:end], h[1, at:end], h[2, at:end], h[3, at:end]
+    hxx, hxy, hxz = h[4, at:end], h[5, at:end], h[6, at:end]
+    hyy, hyz, hzz = h[7, at:end], h[8, at:end], h[9, at:end]
     i0, ix, iy, iz = own[0], own[1], own[2], own[3]
     ixx, ixy, ixz, iyy, iyz, izz = own[4], own[5], own[6], own[7], own[8], own[9]
     gx = gy = gz = gt = rate - rate
     for j in range(count):
-        k = start + j
         rx, ry, rz = x[j], y[j], z[j]
-        xy, xz, yz = ixy + hxy[k], ixz + hxz[k], iyz + hyz[k]
-        vx = (ixx + hxx[k]) * rx + xy * ry + xz * rz
-        vy = xy * rx + (iyy + hyy[k]) * ry + yz * rz
-        vz = xz * rx + yz * ry + (izz + hzz[k]) * rz
-        bx, by, bz = ix - hx[k] + vx, iy - hy[k] + vy, iz - hz[k] + vz
-        q = i0 + h0[k] + bx * rx + by * ry + bz * rz
+        xy, xz, yz = ixy + hxy[j], ixz + hxz[j], iyz + hyz[j]
+        vx = (ixx + hxx[j]) * rx + xy * ry + xz * rz
+        vy = xy * rx + (iyy + hyy[j]) * ry + yz * rz
+        vz = xz * rx + yz * ry + (izz + hzz[j]) * rz
+        bx, by, bz = ix - hx[j] + vx, iy - hy[j] + vy, iz - hz[j] + vz
+        q = i0 + h0[j] + bx * rx + by * ry + bz * rz
         w = weight[j]
         s = q * rate
         gx += w * (bx + vx - s * rx)
@@ -60,19 +62,20 @@ def _space(tile: Any, h: Any, own: Any, start: int, count: int, rate: Any) -> An
 
 
 @compiled(SUMS)
-def _plane(tile: Any, h: Any, own: Any, start: int, count: int, rate: Any) -> Any:
+def _plane(tile: Any, h: Any, own: Any, at: int, count: int, rate: Any) -> Any:
     x, y, square, weight = tile[0], tile[1], tile[2], tile[4]
-    h0, hx, hy, hxx, hxy, hyy = h[0], h[1], h[2], h[3], h[4], h[5]
+    end = at + count
+    h0, hx, hy = h[0, at:end], h[1, at:end], h[2, at:end]
+    hxx, hxy, hyy = h[3, at:end], h[4, at:end], h[5, at:end]
     i0, ix, iy, ixx, ixy, iyy = own[0], own[1], own[2], own[3], own[4], own[5]
     gx = gy = gt = rate - rate
     for j in range(count):
-        k = start + j
         rx, ry = x[j], y[j]
-        xy = ixy + hxy[k]
-        vx = (ixx + hxx[k]) * rx + xy * ry
-        vy = xy * rx + (iyy + hyy[k]) * ry
-        bx, by = ix - hx[k] + vx, iy - hy[k] + vy
-        q = i0 + h0[k] + bx * rx + by * ry
+        xy = ixy + hxy[j]
+        vx = (ixx + hxx[j]) * rx + xy * ry
+        vy = xy * rx + (iyy + hyy[j]) * ry
+        bx, by = ix - hx[j] + vx, iy - hy[j] + vy
+        q = i0 + h0[j] + bx * rx + by * ry
         w = weight[j]
         s = q * rate
         gx += w * (bx + vx - s * rx)
@@ -82,17 +85,17 @@ def _plane(tile: Any, h: Any, own: Any, start: int, count: int, rate: Any) -> An
 
 
 @compiled(SUMS)
-def _line(tile: Any, h: Any, own: Any, start: int, count: int, rate: Any) -> Any:
+def _line(tile: Any, h: Any, own: Any, at: int, count: int, rate: Any) -> Any:
     x, square, weight = tile[0], tile[1], tile[3]
-    h0, hx, hxx = h[0], h[1], h[2]
+    end = at + count
+    h0, hx, hxx = h[0, at:end], h[1, at:end], h[2, at:end]
     i0, ix, ixx = own[0], own[1], own[2]
     gx = gt = rate - rate
     for j in range(count):
-        k = start + j
         rx = x[j]
-        vx = (ixx + hxx[k]) * rx
-        bx = ix - hx[k] + vx
-        q = i0 + h0[k] + bx * rx
+        vx = (ixx + hxx[j]) * rx
+        bx = ix - hx[j] + vx
+        q = i0 + h0[j] + bx * rx
         w = weight[j]
         gx += w * (bx + vx - q * rate * rx)
         gt += w * q * square[j]
@@ -100,39 +103,37 @@ def _line(tile: Any, h: Any, own: Any, start: int, count: int, rate: Any) -> Any
 
 
 @compiled(SUMS)
-def _distance(tile: Any, h: Any, own: Any, start: int, count: int, rate: Any) -> Any:
+def _distance(tile: Any, h: Any, own: Any, at: int, count: int, rate: Any) -> Any:
     """Where no direction enters: q = h + h2 |r|**2. Writes the factor of r, returns the sum of w q |r|**2."""
     n = tile.shape[0] - 3
     square, factor, weight = tile[n], tile[n + 1], tile[n + 2]
-    h0, h2 = h[0], h[1]
+    h0, h2 = h[0, at : at + count], h[1, at : at + count]
     i0, i2 = own[0], own[1]
     gt = rate - rate
     for j in range(count):
-        k = start + j
-        a = i2 + h2[k]
-        q = i0 + h0[k] + a * square[j]
+        a = i2 + h2[j]
+        q = i0 + h0[j] + a * square[j]
         gt += weight[j] * q * square[j]
     for j in range(count):
-        k = start + j
-        a = i2 + h2[k]
-        q = i0 + h0[k] + a * square[j]
+        a = i2 + h2[j]
+        q = i0 + h0[j] + a * square[j]
         factor[j] = weight[j] * (a + a - q * rate)
     return gt
 
 
 @compiled(SUMS)
-def _fourth(tile: Any, h4: Any, own: Any, start: int, count: int, rate: Any) -> Any:
+def _fourth(tile: Any, h4: Any, own: Any, count: int, rate: Any) -> Any:
     """The part of h4 |r|**4, in the same way."""
     n = tile.shape[0] - 3
     square, factor, weight = tile[n], tile[n + 1], tile[n + 2]
     gt = rate - rate
     for j in range(count):
         d = square[j]
-        gt += weight[j] * (own + h4[start + j]) * d * d * d
+        gt += weight[j] * (own + h4[j]) * d * d * d
     four = np.float32(4.0)
     for j in range(count):
         d = square[j]
-        factor[j] = weight[j] * (own + h4[start + j]) * d * (four - d * rate)
+        factor[j] = weight[j] * (own + h4[j]) * d * (four - d * rate)
     return gt
 
 
@@ -171,9 +172,9 @@ def _add_by_factor(tile: Any, count: int, zero: Any, out: Any) -> None:
 
 @compiled()
 def _add_tile(
-    tile: Any, h: Any, h4: Any, energy: Any, own: Any, own4: Any, start: int, count: int, rates: Any, out: Any
+    tile: Any, h: Any, h4: Any, energy: Any, own: Any, own4: Any, at: int, count: int, rates: Any, out: Any
 ) -> None:
-    """Add one filled tile, of the columns from ``start`` on, at one time, to the row of one point.
+    """Add one filled tile at one time to the row of one point; its columns are those of ``h`` from ``at`` on.
 
     ``rates`` are log2(e) / 8t and 1 / 2t. ``out``: minus the gradient, then the sum of w q |r|**2, then
     that of g q |r|**2.
@@ -187,21 +188,21 @@ def _add_tile(
         out[n + 1] += _energy(tile, energy[0], energy[1], count, half * np.float32(0.5))
         _add_by_factor(tile, count, zero, out)
     if h4.shape[0]:
-        out[n] += _fourth(tile, h4, own4, start, count, half)
+        out[n] += _fourth(tile, h4, own4, count, half)
         _add_by_factor(tile, count, zero, out)
     if h.shape[0] == 2:
-        out[n] += _distance(tile, h, own, start, count, half)
+        out[n] += _distance(tile, h, own, at, count, half)
         _add_by_factor(tile, count, zero, out)
     elif n == 3:
-        in_space = _space(tile, h, own, start, count, half)
+        in_space = _space(tile, h, own, at, count, half)
         for k in range(4):
             out[k] += in_space[k]
     elif n == 2:
-        in_plane = _plane(tile, h, own, start, count, half)
+        in_plane = _plane(tile, h, own, at, count, half)
         for k in range(3):
             out[k] += in_plane[k]
     else:
-        on_line = _line(tile, h, own, start, count, half)
+        on_line = _line(tile, h, own, at, count, half)
         for k in range(2):
             out[k] += on_line[k]
 
@@ -291,5 +292,8 @@ def pair_gradients(
                             own[c] = h[a, c, i]
                         if h4.shape[1]:
                             own4 = h4[a, i]
-                        _add_tile(tile, h[a], h4[a], energy[a], own, own4, at, count, rates[a], out[i, a])
+                        _add_tile(
+                            tile, h[a], h4[a, at : at + count], energy[a],
+                            own, own4, at, count, rates[a], out[i, a],
+                        )  # fmt: skip
             coarse = fine - 1
