@@ -102,18 +102,19 @@ class _Cloud:
         nothing = np.zeros((m, count))
         at = np.ix_(self.rows, self.steps)
         by_u, by_d, by_tau, by_spectrum = (None if g is None else g[b][at] for g in given[:4])
-        radial, h4 = np.empty((count, 2, m)), np.empty((count, m if by_tau is not None else 0))
+        radial: Array = np.empty((count, 2, m))
+        h4: Array = np.empty((count, m if by_tau is not None else 0))
         by_t = np.zeros(count)
         radial_gradients(
             self.sums, unit, n, (4.0 * np.pi * self.times[0]) ** (-n / 2),
             nothing if by_u is None else by_u, nothing if by_d is None else by_d,
             nothing[:0] if by_tau is None else by_tau, radial, h4, by_t,
         )  # fmt: skip
-        h = radial
+        h: Array = radial
         if by_spectrum is not None:
             h = np.empty((count, 1 + n + n * (n + 1) // 2, m))
             spectral_gradients(self.sums, unit, by_spectrum, radial, h, by_t)
-        energy = np.zeros((count, 0))
+        energy: Array = np.zeros((count, 0))
         if given[4] is not None or given[5] is not None:
             energy = np.zeros((count, 2))
             if given[4] is not None:
@@ -123,7 +124,7 @@ class _Cloud:
                 by_t -= energy[:, 1] * self.sums[:, :, ROOT_SQUARE].sum(axis=0) / unit
         found = np.zeros((m, count, n + 2))
         reach = reaches(self.cloud.nearest, unit, LOG_ACCURACY[wanted.dtype])
-        h, h4, energy = (part.astype(wanted.dtype, copy=False) for part in (h, h4, energy))
+        h, h4, energy = [part.astype(wanted.dtype, copy=False) for part in (h, h4, energy)]
         run_pieces(
             lambda first, last: pair_gradients(
                 self.cloud.points, self.cloud.boxes, reach, unit, h, h4, energy, first, last, found

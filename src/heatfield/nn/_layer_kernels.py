@@ -150,7 +150,7 @@ def _norm_back(given: Any, z: Any, scale: Any, slope: Any, offset: Any) -> None:
 
 @compiled(SUMS)
 def _cut_back(h: Any, z: Any, given: Any, total: Any, inner: Any) -> None:
-    """Zero where the output was cut off, in place; adds the sums of the gradient and of its product with z."""
+    """Zero where the output was cut off, in place; adds the sums of the gradient and of it times z."""
     zero = np.float32(0.0)
     width = h.shape[1]
     sums, products = np.zeros(width, np.float32), np.zeros(width, np.float32)

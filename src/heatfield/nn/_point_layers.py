@@ -1,15 +1,17 @@
 """The layers of HFS-full over points and their pooling, trained on the processor: one step, forward and back.
 
-The same function as ``Linear``, ``BatchNorm1d`` and ``ReLU`` in a row and `segment_mean_and_max` after them, with
-gradients for the weights, in compiled passes (`_layer_kernels`). Results agree with torch's up to
+The same function as ``Linear``, ``BatchNorm1d`` and ``ReLU`` in a row and `segment_mean_and_max` after them,
+with gradients for the weights, in compiled passes (`_layer_kernels`). Results agree with torch's up to
 rounding, and are the same to the bit for any number of threads.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,12 +20,16 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from .._base.threads import pieces, run_pieces
+from .._base.threads import pieces
 from . import _layer_kernels as kernels
 
 _ROWS = 1024  # of a chunk, at least
 _CHUNKS = 64  # at most: each has its own sums of gradients
 _POINTS = 2048  # of the clouds that are pooled in one piece
+
+
+Kernel = Callable[..., None]
+Chunks = list[tuple[int, int]]
 
 
 def can_train(layers: nn.Sequential, rows: Tensor) -> bool:
@@ -62,17 +68,36 @@ def _chunks(count: int) -> list[tuple[int, int]]:
     return pieces(count, _ROWS * tiles)
 
 
-def _each(work: Callable[[int, int, int], object], chunks: Sequence[tuple[int, int]]) -> None:
-    """Call ``work(number, first, last)`` for every chunk, in as many threads as torch would take."""
-    size = chunks[0][1] - chunks[0][0]
-    run_pieces(lambda first, last: work(first // size, first, last), chunks, torch.get_num_threads())
+class _Threads:
+    """Threads for the passes of one step: as many as torch would take, none where that is one."""
+
+    def __init__(self) -> None:
+        count = torch.get_num_threads()
+        self.pool = ThreadPoolExecutor(count, thread_name_prefix="heatfield") if count > 1 else None
+
+    def __enter__(self) -> _Threads:
+        # The libraries of matrix products use the thread that calls them only.
+        self.limit = _blas().limit(limits=1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.pool is not None:
+            self.pool.shutdown()
+        self.limit.restore_original_limits()
+
+    def each(self, work: Callable[[int, int, int], object], ranges: Sequence[tuple[int, int]]) -> None:
+        """Call ``work(number, first, last)`` for every range and wait."""
+        if self.pool is None or len(ranges) == 1:
+            for number, (first, last) in enumerate(ranges):
+                work(number, first, last)
+        else:
+            deque(self.pool.map(work, range(len(ranges)), *zip(*ranges, strict=True)), maxlen=0)
 
 
 class _Norm:
     """Batch norm of one layer as scale z + shift, and what its gradient takes away as offset + slope z."""
 
-    def __init__(self, moments: list[NDArray], chunks: list[tuple[int, int]], norm: tuple[Any, ...]) -> None:
-        weight, bias, eps = norm
+    def __init__(self, moments: NDArray, chunks: Chunks, weight: NDArray, bias: NDArray, eps: float) -> None:
         means, spreads = moments
         sizes = np.array([last - first for first, last in chunks], float)[:, None]
         self.count = sizes.sum()
@@ -88,7 +113,9 @@ class _Norm:
     def update(self, norm: nn.BatchNorm1d) -> None:
         """Running statistics, as torch keeps them."""
         rate = norm.momentum
-        assert norm.running_mean is not None and norm.running_var is not None and rate is not None
+        assert rate is not None
+        assert norm.running_mean is not None
+        assert norm.running_var is not None
         assert norm.num_batches_tracked is not None
         unbiased = self.variance * (self.count / (self.count - 1))
         for kept, new in ((norm.running_mean, self.mean), (norm.running_var, unbiased)):
@@ -96,11 +123,60 @@ class _Norm:
         norm.num_batches_tracked.add_(1)
 
     def back(self, total: NDArray, inner: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Slope and offset, and the gradients of weight and bias, from sums of the gradient and of it times z."""
+        """Slope, offset and the gradients of weight and bias, from sums of the gradient and of it times z."""
         by_weight = (inner - self.mean * total) / self.deviation
         slope = self.exact * by_weight / (self.count * self.deviation)
         offset = self.exact * total / self.count - slope * self.mean
         return slope.astype(np.float32), offset.astype(np.float32), by_weight, total
+
+
+class _Layer(NamedTuple):
+    """What the way back needs of a layer."""
+
+    z: NDArray
+    norm: _Norm
+    weight: NDArray
+
+
+def _layer(
+    threads: _Threads, chunks: Chunks, kernel: Kernel, inputs: tuple[NDArray, ...], weight: NDArray
+) -> tuple[NDArray, NDArray]:
+    """z of one layer, and mean and sum of squared deviations of every chunk."""
+    z = np.empty((chunks[-1][1], len(weight)), np.float32)
+    moments = np.zeros((2, len(chunks), len(weight)))
+    threads.each(
+        lambda c, first, last: kernel(*inputs, weight, first, last, z, moments[0, c], moments[1, c]), chunks
+    )
+    return z, moments
+
+
+def _layer_back(
+    threads: _Threads, chunks: Chunks, kernel: Kernel, inputs: tuple[NDArray, ...],
+    before: _Layer, weight: NDArray,
+) -> tuple[NDArray, NDArray, NDArray]:  # fmt: skip
+    """Gradients of the weights and of the outputs before; of these, the sums of them and of them times z."""
+    z = before.z
+    given = np.empty_like(z)
+    by_weight = np.zeros((len(chunks), *weight.shape), np.float32)
+    sums = np.zeros((2, len(chunks), z.shape[1]))
+    threads.each(
+        lambda c, first, last: kernel(
+            *inputs, z, before.norm.scale, before.norm.shift, weight, first, last,
+            by_weight[c], given, sums[0, c], sums[1, c],
+        ),
+        chunks,
+    )  # fmt: skip
+    return by_weight.sum(axis=0), given, sums.sum(axis=1)
+
+
+def _weights_back(
+    threads: _Threads, chunks: Chunks, kernel: Kernel, inputs: tuple[NDArray, ...],
+    data: NDArray, weight: NDArray,
+) -> NDArray:  # fmt: skip
+    """Gradient of the weights of the first layer."""
+    by_weight = np.zeros((len(chunks), *weight.shape), np.float32)
+    threads.each(lambda c, first, last: kernel(*inputs, data, first, last, by_weight[c]), chunks)
+    return by_weight.sum(axis=0)
 
 
 class _PooledLayers(torch.autograd.Function):
@@ -113,87 +189,70 @@ class _PooledLayers(torch.autograd.Function):
         own = [p.detach().contiguous().numpy() for p in parameters]
         data, edges = rows.detach().contiguous().numpy(), starts.contiguous().numpy()
         chunks = _chunks(len(data))
-        tables: list[NDArray] = []
-        found: list[_Norm] = []
-        with _blas().limit(limits=1):
+        layers: list[_Layer] = []
+        kernel: Kernel = kernels.first_layer
+        inputs: tuple[NDArray, ...] = (data,)
+        with _Threads() as threads:
             for k, norm in enumerate(norms):
                 weight, gamma, beta = own[3 * k : 3 * k + 3]
-                z = np.empty((len(data), len(weight)), np.float32)
-                moments = [np.zeros((len(chunks), len(weight))) for _ in range(2)]
-
-                def layer(c: int, first: int, last: int) -> None:
-                    own_moments = (moments[0][c], moments[1][c])  # noqa: B023
-                    if not found:
-                        kernels.first_layer(data, weight, first, last, z, *own_moments)  # noqa: B023
-                    else:
-                        before = found[-1]
-                        kernels.next_layer(
-                            tables[-1], before.scale, before.shift, weight, first, last, z, *own_moments  # noqa: B023
-                        )
-
-                _each(layer, chunks)
-                tables.append(z)
-                found.append(_Norm(moments, chunks, (gamma, beta, norm.eps)))
-                found[-1].update(norm)
-        shape = (len(edges) - 1, tables[-1].shape[1])
-        mean, most, above, sums = (np.empty(shape, np.float32) for _ in range(4))
-        at = np.zeros(shape, np.int32)
-        last_norm = found[-1]
-        run_pieces(
-            lambda first, last: kernels.pool(
-                tables[-1], last_norm.scale, last_norm.shift, edges, first, last, mean, most, at, above, sums
-            ),
-            _whole_clouds(edges),
-            torch.get_num_threads(),
-        )
-        ctx.kept = data, edges, chunks, own, tables, found, (most, at, above, sums)
+                z, moments = _layer(threads, chunks, kernel, inputs, weight)
+                found = _Norm(moments, chunks, gamma, beta, norm.eps)
+                found.update(norm)
+                layers.append(_Layer(z, found, weight))
+                kernel, inputs = kernels.next_layer, (z, found.scale, found.shift)
+            shape = (len(edges) - 1, z.shape[1])
+            mean, most, above, sums = (np.empty(shape, np.float32) for _ in range(4))
+            at = np.zeros(shape, np.int32)
+            pool: Kernel = kernels.pool
+            threads.each(
+                lambda _, first, last: pool(*inputs, edges, first, last, mean, most, at, above, sums),
+                _whole_clouds(edges),
+            )
+        ctx.kept = data, edges, chunks, layers, (most, at, above, sums)
         return torch.from_numpy(mean), torch.from_numpy(most.copy())
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, by_mean: Tensor, by_most: Tensor) -> tuple[Any, ...]:
-        data, edges, chunks, own, tables, norms, pooled = ctx.kept
-        most, at, above, sums = pooled
+        data, edges, chunks, layers, (most, at, above, sums) = ctx.kept
         # The gradient at a row is the same for all rows of a cloud, but for those cut off and the maximum.
         share = by_mean.numpy() / np.diff(edges)[:, None]
         peak = np.where(most > 0.0, by_most.numpy(), 0.0)
-        columns = np.arange(at.shape[1])
+        highest = layers[-1].z[at, np.arange(at.shape[1])]
         total = (share * above + peak).sum(axis=0, dtype=np.float64)
-        inner = (share * sums + peak * tables[-1][at, columns]).sum(axis=0, dtype=np.float64)
+        inner = (share * sums + peak * highest).sum(axis=0, dtype=np.float64)
+        scale = layers[-1].norm.scale
+        pooled = [(scale * x).astype(np.float32) for x in (share, peak)]
         gradients: list[NDArray] = []
-        given = np.empty((0, 0), np.float32)
-        with _blas().limit(limits=1):
-            for k in range(len(norms) - 1, -1, -1):
-                norm, z, weight = norms[k], tables[k], own[3 * k]
+        given = data
+        kernels_of: tuple[Kernel, Kernel] = (kernels.last_back, kernels.only_back)
+        with _Threads() as threads:
+            for k in range(len(layers) - 1, -1, -1):
+                norm, z = layers[k].norm, layers[k].z
                 slope, offset, by_gamma, by_beta = norm.back(total, inner)
-                by_weight = np.zeros((len(chunks), *weight.shape), np.float32)
-                if k == len(norms) - 1:
-                    to_rows = [(norm.scale * x).astype(np.float32) for x in (share, peak)]
-                    start = (z, norm.scale, norm.shift, slope, offset, *to_rows, at, edges)
-                    through, to_data = kernels.last_back, kernels.only_back
+                if k == len(layers) - 1:
+                    start: tuple[NDArray, ...] = (
+                        z,
+                        norm.scale,
+                        norm.shift,
+                        slope,
+                        offset,
+                        *pooled,
+                        at,
+                        edges,
+                    )
                 else:
                     start = (given, z, norm.scale, slope, offset)
-                    through, to_data = kernels.inner_back, kernels.first_back
-                if k == 0:
-
-                    def back(c: int, first: int, last: int) -> None:
-                        to_data(*start, data, first, last, by_weight[c])  # noqa: B023
-                else:
-                    before, table = norms[k - 1], tables[k - 1]
-                    given = np.empty_like(table)
-                    parts = np.zeros((2, len(chunks), table.shape[1]))
-
-                    def back(c: int, first: int, last: int) -> None:
-                        through(  # noqa: B023
-                            *start, table, before.scale, before.shift, weight, first, last,  # noqa: B023
-                            by_weight[c], given, parts[0, c], parts[1, c],  # noqa: B023
-                        )  # fmt: skip
-
-                _each(back, chunks)
+                    kernels_of = (kernels.inner_back, kernels.first_back)
+                through, to_data = kernels_of
                 if k:
-                    total, inner = parts.sum(axis=1)
-                small = [by_gamma.astype(np.float32), by_beta.astype(np.float32)]
-                gradients[:0] = [by_weight.sum(axis=0), *small]
+                    weight = layers[k].weight
+                    by_weight, given, (total, inner) = _layer_back(
+                        threads, chunks, through, start, layers[k - 1], weight
+                    )
+                else:
+                    by_weight = _weights_back(threads, chunks, to_data, start, data, layers[0].weight)
+                gradients[:0] = [by_weight, by_gamma.astype(np.float32), by_beta.astype(np.float32)]
         return None, None, None, *(torch.from_numpy(g) for g in gradients)
 
 
