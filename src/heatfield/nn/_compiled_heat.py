@@ -24,11 +24,12 @@ from .._cloud.cloud import ArrangedCloud
 from .._signatures import equations
 from .._sums.columns import LOG_ACCURACY, ROOT_SQUARE, ROOT_WEIGHT, Request
 from .._sums.dense import one_blas_thread, pair_sums
-from ._pair_gradients import pair_gradients, reaches
+from ._pair_gradients import LANES, boxes_and_reaches, pair_gradients
 from ._sum_gradients import radial_gradients, spectral_gradients
 
 _MOST_DIMENSIONS = 3  # of the kernels that go back
-_ROWS = 64  # of points that a thread goes back through at a time
+_ROWS = 128  # of points in a piece of the backward pass, at least
+_PIECES = 16  # at most: each has its own table of gradients
 
 
 def can_compute(points: Tensor, times: Tensor | None = None) -> bool:
@@ -99,7 +100,7 @@ class _Cloud:
         n, m = self.cloud.points.shape
         unit = self.unit[0]
         count = len(unit)
-        nothing = np.zeros((m, count))
+        none = np.zeros((m, count))
         at = np.ix_(self.rows, self.steps)
         by_u, by_d, by_tau, by_spectrum = (None if g is None else g[b][at] for g in given[:4])
         radial: Array = np.empty((count, 2, m))
@@ -107,13 +108,16 @@ class _Cloud:
         by_t = np.zeros(count)
         radial_gradients(
             self.sums, unit, n, (4.0 * np.pi * self.times[0]) ** (-n / 2),
-            nothing if by_u is None else by_u, nothing if by_d is None else by_d,
-            nothing[:0] if by_tau is None else by_tau, radial, h4, by_t,
+            none if by_u is None else by_u, none if by_d is None else by_d,
+            none[:0] if by_tau is None else by_tau, radial, h4, by_t,
         )  # fmt: skip
         h: Array = radial
         if by_spectrum is not None:
             h = np.empty((count, 1 + n + n * (n + 1) // 2, m))
             spectral_gradients(self.sums, unit, by_spectrum, radial, h, by_t)
+            if n == 1:  # as in the plane, the second axis empty
+                nothing = np.zeros((count, m))
+                h = np.stack([h[:, 0], h[:, 1], nothing, h[:, 2], nothing, nothing], axis=1)
         energy: Array = np.zeros((count, 0))
         if given[4] is not None or given[5] is not None:
             energy = np.zeros((count, 2))
@@ -122,20 +126,36 @@ class _Cloud:
             if given[5] is not None:
                 energy[:, 1] = given[5][b, self.steps] / (8.0 * unit)
                 by_t -= energy[:, 1] * self.sums[:, :, ROOT_SQUARE].sum(axis=0) / unit
-        found = np.zeros((m, count, n + 2))
-        reach = reaches(self.cloud.nearest, unit, LOG_ACCURACY[wanted.dtype])
-        h, h4, energy = [part.astype(wanted.dtype, copy=False) for part in (h, h4, energy)]
+        blocks = -(-m // LANES)
+        columns = np.zeros((3, blocks * LANES))
+        columns[:n, :m], columns[:n, m:] = self.cloud.points, self.cloud.points[:, -1:]
+        boxes, reach = boxes_and_reaches(columns, self.cloud.nearest, unit, LOG_ACCURACY[wanted.dtype])
+        h, h4 = (_in_lanes(part, blocks, wanted.dtype) for part in (h, h4[:, None] if h4.size else h[:, :0]))
+        energy = energy.astype(wanted.dtype)
+        rows = pieces(m, max(_ROWS, LANES * -(-m // (LANES * _PIECES))))
+        found = np.zeros((len(rows), n, blocks * LANES))
+        times = np.zeros((len(rows), count))
         run_pieces(
             lambda first, last: pair_gradients(
-                self.cloud.points, self.cloud.boxes, reach, unit, h, h4, energy, first, last, found
+                columns, m, boxes, reach, unit, h, h4, energy, first, last,
+                found[first // rows[0][1]], times[first // rows[0][1]],
             ),
-            pieces(m, _ROWS if n_threads > 1 else m),
+            rows,
             n_threads,
-        )
-        by_t += found[:, :, n].sum(axis=0) / (8.0 * unit**2)  # each pair was counted from both sides
-        by_t += found[:, :, n + 1].sum(axis=0) / (8.0 * unit**2)
+        )  # fmt: skip
+        by_t += times.sum(axis=0) / (4.0 * unit**2)
         shrink = math.ldexp(1.0, -self.cloud.exponent)
-        return -shrink * found[:, :, :n].sum(axis=1), shrink * (shrink * by_t)
+        return shrink * found.sum(axis=0)[:, :m].T, shrink * (shrink * by_t)
+
+
+def _in_lanes(h: Array, blocks: int, dtype: np.dtype[Any]) -> NDArray:
+    """Coefficients (T, K, m) as (T, blocks, K * LANES); those of points that only fill up are 0."""
+    steps, size, m = h.shape
+    out = np.zeros((steps, blocks, size, LANES), dtype)
+    whole = m // LANES
+    out[:, :whole] = h[:, :, : whole * LANES].reshape(steps, size, whole, LANES).swapaxes(1, 2)
+    out[:, whole:, :, : m - whole * LANES] = h[:, None, :, whole * LANES :]
+    return out.reshape(steps, blocks, size * LANES)
 
 
 def _each(work: Callable[[int, int], object], sizes: list[int], n: int) -> None:

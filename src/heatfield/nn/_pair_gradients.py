@@ -5,12 +5,16 @@ Every sum over neighbours is linear in terms w f(r), so a loss L depends on the 
     w q(r),  q(r) = h + h1.r + r' h2 r  (+ h4 |r|**4),
 
 where each h is the coefficient of point i plus that of point j, the odd one minus it, as r changes its sign
-with the side. The sum of w |r|**2 counts as the multiple of the identity in h2. The gradient at x_i is minus
-the sum over j of
+with the side. The sum of w |r|**2 counts as a multiple of the identity in h2. The gradient at x_j is the
+sum of
 
-    w (h1 + 2 h2 r - q r / 2t).
+    w (h1 + 2 h2 r - q r / 2t),
 
-Each row of points is summed on its own, so the result is the same to the bit for any number of threads.
+that at x_i minus it: a pair is visited once and serves both. Rows are cut into pieces by their number alone,
+each with its own table of gradients, so the result is the same to the bit for any number of threads.
+
+Neighbours come in lanes of a fixed number of columns. Loops of a fixed length over two arrays, with all that
+they write in one of them, are what the compiler turns into vector code without further proof.
 """
 
 from __future__ import annotations
@@ -20,222 +24,180 @@ from typing import Any
 import numpy as np
 
 from .._base.compile import EXACT, SUMS, compiled
-from .._base.exp2 import LOG2_E
-from .._cloud.arrange import BLOCK
-from .._sums.dense_kernels import _cutoff, find_runs, gaps_to_blocks
-from .._sums.pair_kernels import TILE, fill, heat
+from .._base.exp2 import LOG2_E, exp2
+from .._sums.dense_kernels import _cutoff
+
+LANES = 64
+# Places in a tile, each of LANES numbers: r, |r|**2, g, w, and the gradient.
+_Y, _Z, _SQUARE, _ROOT, _WEIGHT = LANES, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES
+_GX, _GY, _GZ, _END = 6 * LANES, 7 * LANES, 8 * LANES, 9 * LANES
 
 
 @compiled(EXACT)
-def _square(root: Any, weight: Any, count: int) -> None:
-    for j in range(count):
-        weight[j] = root[j] * root[j]
+def _fill(tile: Any, columns: Any, start: int, target: Any) -> None:
+    """r and |r|**2 of one block of columns as seen from the target; no gradient yet."""
+    x, y, z = (
+        columns[0, start : start + LANES],
+        columns[1, start : start + LANES],
+        columns[2, start : start + LANES],
+    )
+    at_x, at_y, at_z = target[0], target[1], target[2]
+    for j in range(LANES):
+        tile[j] = x[j] - at_x
+    for j in range(LANES):
+        tile[_Y + j] = y[j] - at_y
+    for j in range(LANES):
+        tile[_Z + j] = z[j] - at_z
+    for j in range(LANES):
+        tile[_SQUARE + j] = tile[j] * tile[j] + tile[_Y + j] * tile[_Y + j] + tile[_Z + j] * tile[_Z + j]
+    for j in range(_GX, _END):
+        tile[j] = 0.0
+
+
+@compiled(EXACT)
+def _heat(tile: Any, rate: Any, low: int, high: int) -> None:
+    """g and w of the tile; 0 for columns before ``low`` and from ``high`` on, which do not count."""
+    for j in range(LANES):
+        tile[_ROOT + j] = exp2(tile[_SQUARE + j] * rate)
+    for j in range(low):
+        tile[_ROOT + j] = 0.0
+    for j in range(high, LANES):
+        tile[_ROOT + j] = 0.0
+    for j in range(LANES):
+        tile[_WEIGHT + j] = tile[_ROOT + j] * tile[_ROOT + j]
 
 
 @compiled(SUMS)
-def _space(tile: Any, h: Any, own: Any, at: int, count: int, rate: Any) -> Any:
-    """Sums over a tile in space, of the three coordinates and of w q |r|**2; ``rate`` is 1 / 2t."""
-    x, y, z, square, weight = tile[0], tile[1], tile[2], tile[3], tile[5]
-    # Slices first: an index at + j might be negative for all that the compiler knows, and is not vector code.
-    end = at + count
-    h0, hx, hy, hz = h[0, at:end], h[1, at:end], h[2, at:end], h[3, at:end]
-    hxx, hxy, hxz = h[4, at:end], h[5, at:end], h[6, at:end]
-    hyy, hyz, hzz = h[7, at:end], h[8, at:end], h[9, at:end]
+def _space(tile: Any, h: Any, own: Any, rate: Any) -> Any:
+    """Add the gradient in space; returns the sum of w q |r|**2. ``rate`` is 1 / 2t."""
     i0, ix, iy, iz = own[0], own[1], own[2], own[3]
     ixx, ixy, ixz, iyy, iyz, izz = own[4], own[5], own[6], own[7], own[8], own[9]
-    gx = gy = gz = gt = rate - rate
-    for j in range(count):
-        rx, ry, rz = x[j], y[j], z[j]
-        xy, xz, yz = ixy + hxy[j], ixz + hxz[j], iyz + hyz[j]
-        vx = (ixx + hxx[j]) * rx + xy * ry + xz * rz
-        vy = xy * rx + (iyy + hyy[j]) * ry + yz * rz
-        vz = xz * rx + yz * ry + (izz + hzz[j]) * rz
-        bx, by, bz = ix - hx[j] + vx, iy - hy[j] + vy, iz - hz[j] + vz
-        q = i0 + h0[j] + bx * rx + by * ry + bz * rz
-        w = weight[j]
+    gt = rate - rate
+    for j in range(LANES):
+        rx, ry, rz = tile[j], tile[_Y + j], tile[_Z + j]
+        xy, xz, yz = ixy + h[5 * LANES + j], ixz + h[6 * LANES + j], iyz + h[8 * LANES + j]
+        vx = (ixx + h[4 * LANES + j]) * rx + xy * ry + xz * rz
+        vy = xy * rx + (iyy + h[7 * LANES + j]) * ry + yz * rz
+        vz = xz * rx + yz * ry + (izz + h[9 * LANES + j]) * rz
+        bx, by, bz = ix - h[LANES + j] + vx, iy - h[2 * LANES + j] + vy, iz - h[3 * LANES + j] + vz
+        q = i0 + h[j] + bx * rx + by * ry + bz * rz
+        w = tile[_WEIGHT + j]
         s = q * rate
-        gx += w * (bx + vx - s * rx)
-        gy += w * (by + vy - s * ry)
-        gz += w * (bz + vz - s * rz)
-        gt += w * q * square[j]
-    return gx, gy, gz, gt
+        tile[_GX + j] += w * (bx + vx - s * rx)
+        tile[_GY + j] += w * (by + vy - s * ry)
+        tile[_GZ + j] += w * (bz + vz - s * rz)
+        gt += w * q * tile[_SQUARE + j]
+    return gt
 
 
 @compiled(SUMS)
-def _plane(tile: Any, h: Any, own: Any, at: int, count: int, rate: Any) -> Any:
-    x, y, square, weight = tile[0], tile[1], tile[2], tile[4]
-    end = at + count
-    h0, hx, hy = h[0, at:end], h[1, at:end], h[2, at:end]
-    hxx, hxy, hyy = h[3, at:end], h[4, at:end], h[5, at:end]
+def _plane(tile: Any, h: Any, own: Any, rate: Any) -> Any:
+    """The same in the plane, and on the line with a second coordinate of 0."""
     i0, ix, iy, ixx, ixy, iyy = own[0], own[1], own[2], own[3], own[4], own[5]
-    gx = gy = gt = rate - rate
-    for j in range(count):
-        rx, ry = x[j], y[j]
-        xy = ixy + hxy[j]
-        vx = (ixx + hxx[j]) * rx + xy * ry
-        vy = xy * rx + (iyy + hyy[j]) * ry
-        bx, by = ix - hx[j] + vx, iy - hy[j] + vy
-        q = i0 + h0[j] + bx * rx + by * ry
-        w = weight[j]
+    gt = rate - rate
+    for j in range(LANES):
+        rx, ry = tile[j], tile[_Y + j]
+        xy = ixy + h[4 * LANES + j]
+        vx = (ixx + h[3 * LANES + j]) * rx + xy * ry
+        vy = xy * rx + (iyy + h[5 * LANES + j]) * ry
+        bx, by = ix - h[LANES + j] + vx, iy - h[2 * LANES + j] + vy
+        q = i0 + h[j] + bx * rx + by * ry
+        w = tile[_WEIGHT + j]
         s = q * rate
-        gx += w * (bx + vx - s * rx)
-        gy += w * (by + vy - s * ry)
-        gt += w * q * square[j]
-    return gx, gy, gt
+        tile[_GX + j] += w * (bx + vx - s * rx)
+        tile[_GY + j] += w * (by + vy - s * ry)
+        gt += w * q * tile[_SQUARE + j]
+    return gt
 
 
 @compiled(SUMS)
-def _line(tile: Any, h: Any, own: Any, at: int, count: int, rate: Any) -> Any:
-    x, square, weight = tile[0], tile[1], tile[3]
-    end = at + count
-    h0, hx, hxx = h[0, at:end], h[1, at:end], h[2, at:end]
-    i0, ix, ixx = own[0], own[1], own[2]
-    gx = gt = rate - rate
-    for j in range(count):
-        rx = x[j]
-        vx = (ixx + hxx[j]) * rx
-        bx = ix - hx[j] + vx
-        q = i0 + h0[j] + bx * rx
-        w = weight[j]
-        gx += w * (bx + vx - q * rate * rx)
-        gt += w * q * square[j]
-    return gx, gt
-
-
-@compiled(SUMS)
-def _distance(tile: Any, h: Any, own: Any, at: int, count: int, rate: Any) -> Any:
-    """Where no direction enters: q = h + h2 |r|**2. Writes the factor of r, returns the sum of w q |r|**2."""
-    n = tile.shape[0] - 3
-    square, factor, weight = tile[n], tile[n + 1], tile[n + 2]
-    h0, h2 = h[0, at : at + count], h[1, at : at + count]
+def _distance(tile: Any, h: Any, own: Any, rate: Any) -> Any:
+    """The same where no direction enters: q = h + h2 |r|**2."""
     i0, i2 = own[0], own[1]
     gt = rate - rate
-    for j in range(count):
-        a = i2 + h2[j]
-        q = i0 + h0[j] + a * square[j]
-        gt += weight[j] * q * square[j]
-    for j in range(count):
-        a = i2 + h2[j]
-        q = i0 + h0[j] + a * square[j]
-        factor[j] = weight[j] * (a + a - q * rate)
+    for j in range(LANES):
+        a = i2 + h[LANES + j]
+        q = i0 + h[j] + a * tile[_SQUARE + j]
+        w = tile[_WEIGHT + j]
+        factor = w * (a + a - q * rate)
+        tile[_GX + j] += factor * tile[j]
+        tile[_GY + j] += factor * tile[_Y + j]
+        tile[_GZ + j] += factor * tile[_Z + j]
+        gt += w * q * tile[_SQUARE + j]
     return gt
 
 
 @compiled(SUMS)
-def _fourth(tile: Any, h4: Any, own: Any, count: int, rate: Any) -> Any:
-    """The part of h4 |r|**4, in the same way."""
-    n = tile.shape[0] - 3
-    square, factor, weight = tile[n], tile[n + 1], tile[n + 2]
+def _fourth(tile: Any, h4: Any, own: Any, rate: Any) -> Any:
+    """The part of h4 |r|**4."""
     gt = rate - rate
-    for j in range(count):
-        d = square[j]
-        gt += weight[j] * (own + h4[j]) * d * d * d
     four = np.float32(4.0)
-    for j in range(count):
-        d = square[j]
-        factor[j] = weight[j] * (own + h4[j]) * d * (four - d * rate)
+    for j in range(LANES):
+        d = tile[_SQUARE + j]
+        part = tile[_WEIGHT + j] * (own + h4[j]) * d
+        factor = part * (four - d * rate)
+        tile[_GX + j] += factor * tile[j]
+        tile[_GY + j] += factor * tile[_Y + j]
+        tile[_GZ + j] += factor * tile[_Z + j]
+        gt += part * d * d
     return gt
 
 
 @compiled(SUMS)
-def _energy(tile: Any, weight: Any, square: Any, count: int, rate: Any) -> Any:
-    """The part of g (h + h2 |r|**2), which is the same from both sides; ``rate`` is 1 / 4t.
-
-    The factor of r, in place of g, and the sum of g q |r|**2 from one side.
-    """
-    n = tile.shape[0] - 3
-    d2, root = tile[n], tile[n + 1]
+def _energy(tile: Any, weight: Any, square: Any, rate: Any) -> Any:
+    """The part of g (h + h2 |r|**2), with the same h for all; both sides together are twice one."""
     gt = rate - rate
-    for j in range(count):
-        gt += root[j] * (weight + square * d2[j]) * d2[j]
     two = np.float32(2.0)
-    for j in range(count):
-        root[j] = two * root[j] * (two * square - (weight + square * d2[j]) * rate)
+    half = rate * np.float32(0.5)
+    for j in range(LANES):
+        d = tile[_SQUARE + j]
+        g, q = tile[_ROOT + j], weight + square * d
+        factor = two * g * (two * square - q * half)
+        tile[_GX + j] += factor * tile[j]
+        tile[_GY + j] += factor * tile[_Y + j]
+        tile[_GZ + j] += factor * tile[_Z + j]
+        gt += g * q * d
     return gt
 
 
 @compiled(SUMS)
-def _along(row: Any, factor: Any, count: int, zero: Any) -> Any:
-    total = zero
-    for j in range(count):
-        total += factor[j] * row[j]
-    return total
+def _hand_out(tile: Any, start: int, i: int, gradients: Any) -> None:
+    """The gradient of a tile to both sides."""
+    for k in range(gradients.shape[0]):
+        row = gradients[k, start : start + LANES]
+        part = tile[_GX + k * LANES : _GX + (k + 1) * LANES]
+        total = 0.0
+        for j in range(LANES):
+            total += part[j]
+        for j in range(LANES):
+            row[j] += part[j]
+        gradients[k, i] -= total
 
 
 @compiled()
-def _add_by_factor(tile: Any, count: int, zero: Any, out: Any) -> None:
-    """Add the sums of factor times r."""
-    n = tile.shape[0] - 3
-    for k in range(n):
-        out[k] += _along(tile[k], tile[n + 1], count, zero)
-
-
-@compiled()
-def _add_tile(
-    tile: Any, h: Any, h4: Any, energy: Any, own: Any, own4: Any, at: int, count: int, rates: Any, out: Any
-) -> None:
-    """Add one filled tile at one time to the row of one point; its columns are those of ``h`` from ``at`` on.
-
-    ``rates`` are log2(e) / 8t and 1 / 2t. ``out``: minus the gradient, then the sum of w q |r|**2, then
-    that of g q |r|**2.
-    """
-    n = tile.shape[0] - 3
-    half = rates[1]
-    zero = half - half
-    heat(tile[n], tile[n + 1], count, -rates[0])
-    _square(tile[n + 1], tile[n + 2], count)
-    if energy.shape[0]:
-        out[n + 1] += _energy(tile, energy[0], energy[1], count, half * np.float32(0.5))
-        _add_by_factor(tile, count, zero, out)
-    if h4.shape[0]:
-        out[n] += _fourth(tile, h4, own4, count, half)
-        _add_by_factor(tile, count, zero, out)
-    if h.shape[0] == 2:
-        out[n] += _distance(tile, h, own, at, count, half)
-        _add_by_factor(tile, count, zero, out)
-    elif n == 3:
-        in_space = _space(tile, h, own, at, count, half)
-        for k in range(4):
-            out[k] += in_space[k]
-    elif n == 2:
-        in_plane = _plane(tile, h, own, at, count, half)
-        for k in range(3):
-            out[k] += in_plane[k]
-    else:
-        on_line = _line(tile, h, own, at, count, half)
-        for k in range(2):
-            out[k] += on_line[k]
-
-
-@compiled()
-def reaches(nearest: Any, scales: Any, log_accuracy: float) -> Any:
-    """Squared distances (T, blocks) beyond which no point of a block counts a neighbour."""
+def boxes_and_reaches(columns: Any, nearest: Any, scales: Any, log_accuracy: float) -> tuple[Any, Any]:
+    """Corners (2, 3, blocks) of every block, and squared distances (T, blocks) beyond which none of its
+    points counts a neighbour."""
     m, steps = nearest.shape[0], scales.shape[0]
-    blocks = (m + BLOCK - 1) // BLOCK
-    out = np.zeros((steps, blocks))
+    blocks = columns.shape[1] // LANES
+    boxes, reach = np.empty((2, 3, blocks)), np.zeros((steps, blocks))
     for b in range(blocks):
-        for i in range(b * BLOCK, min(m, (b + 1) * BLOCK)):
-            for a in range(steps):
-                out[a, b] = max(out[a, b], _cutoff(scales[a], nearest[i], log_accuracy, m))
-    return out
-
-
-@compiled()
-def _join(begins: Any, ends: Any, runs: int) -> int:
-    """Runs with little between them as one: the pairs between add nothing, and one long loop is faster."""
-    joined = 0
-    for r in range(runs):
-        if joined > 0 and begins[r] - ends[joined - 1] <= 2 * BLOCK:
-            ends[joined - 1] = ends[r]
-        else:
-            begins[joined], ends[joined] = begins[r], ends[r]
-            joined += 1
-    return joined
+        for k in range(3):
+            block = columns[k, b * LANES : (b + 1) * LANES]
+            boxes[0, k, b], boxes[1, k, b] = block.min(), block.max()
+        far = 0.0
+        for i in range(b * LANES, min(m, (b + 1) * LANES)):
+            far = max(far, nearest[i])
+        for a in range(steps):
+            near = _cutoff(scales[a], nearest[b * LANES : (b + 1) * LANES].min(), log_accuracy, m)
+            reach[a, b] = max(near, _cutoff(scales[a], far, log_accuracy, m))
+    return boxes, reach
 
 
 @compiled()
 def pair_gradients(
-    sources: Any,
+    columns: Any,
+    m: int,
     boxes: Any,
     reach: Any,
     scales: Any,
@@ -244,56 +206,58 @@ def pair_gradients(
     energy: Any,
     first: int,
     last: int,
-    out: Any,
+    gradients: Any,
+    by_time: Any,
 ) -> None:
-    """Fill ``out[first:last]`` (T, n + 2): see `_add_tile`.
+    """Add the pairs of points first..last with later ones to ``gradients`` (n, columns) and ``by_time`` (T,).
 
-    ``scales`` (T,) increase. ``h`` (T, coefficients, m) is in the precision to sum in: h, h1 and the upper
-    triangle of h2, or h and the multiple of the identity alone. ``h4`` is (T, m) or (T, 0), ``energy``
-    (T, 2) or (T, 0).
+    ``columns`` (3, blocks * LANES) are the m points and what fills up. ``scales`` (T,) increase. ``h``
+    (T, blocks, coefficients * LANES) is in the precision to sum in: h, h1 and the upper triangle of h2 in
+    space or in the plane, or h and the multiple of the identity alone; ``h4`` is (T, blocks, LANES) or
+    (T, blocks, 0), ``energy`` (T, 2) or (T, 0). Times get the sums of w q |r|**2 and of g q |r|**2.
     """
-    n, m = sources.shape
-    steps, coefficients = h.shape[0], h.shape[1]
-    blocks = boxes.shape[2]
-    tile = np.zeros((n + 3, TILE + 24), h.dtype)
-    own = np.empty(coefficients, h.dtype)
-    own4 = h[0, 0, 0]
+    steps, blocks = h.shape[0], h.shape[1]
+    coefficients = h.shape[2] // LANES
+    tile = np.zeros(_END, h.dtype)
+    own = np.empty((steps, coefficients), h.dtype)
+    own4 = np.empty(steps, h.dtype)
     rates = np.empty((steps, 2), h.dtype)
     for a in range(steps):
-        rates[a, 0] = LOG2_E / (8.0 * scales[a])
+        rates[a, 0] = -LOG2_E / (8.0 * scales[a])
         rates[a, 1] = 0.5 / scales[a]
-    gaps = np.empty(blocks)
-    excess = np.empty(blocks)
-    begins = np.empty(blocks, np.int64)
-    ends = np.empty(blocks, np.int64)
-    kept = np.empty(steps, np.int64)
     for i in range(first, last):
-        target = sources[:, i].copy()
-        gaps_to_blocks(target, boxes, gaps)
-        here = i // BLOCK
+        target = columns[:, i].copy()
+        here = i // LANES
+        lane = i - here * LANES
         for a in range(steps):
-            kept[a] = 0
-            for b in range(blocks):
-                kept[a] += gaps[b] <= max(reach[a, here], reach[a, b])
-        coarse = steps - 1
-        while coarse >= 0:
-            for b in range(blocks):
-                excess[b] = gaps[b] - max(reach[coarse, here], reach[coarse, b])
-            runs = _join(begins, ends, find_runs(excess, 0.0, m, begins, ends))
-            fine = coarse
-            while fine > 0 and kept[fine - 1] > 0.75 * kept[coarse]:
+            for c in range(coefficients):
+                own[a, c] = h[a, here, c * LANES + lane]
+            if h4.shape[2]:
+                own4[a] = h4[a, here, lane]
+        for b in range(here, blocks):
+            gap = 0.0
+            for k in range(3):
+                step = max(0.0, max(boxes[0, k, b] - target[k], target[k] - boxes[1, k, b]))
+                gap += step * step
+            fine = steps
+            while fine > 0 and gap <= max(reach[fine - 1, here], reach[fine - 1, b]):
                 fine -= 1
-            for r in range(runs):
-                for at in range(begins[r], ends[r], TILE):
-                    count = min(ends[r] - at, TILE)
-                    fill(tile, 0, sources, at, count, target)
-                    for a in range(fine, coarse + 1):
-                        for c in range(coefficients):
-                            own[c] = h[a, c, i]
-                        if h4.shape[1]:
-                            own4 = h4[a, i]
-                        _add_tile(
-                            tile, h[a], h4[a, at : at + count], energy[a],
-                            own, own4, at, count, rates[a], out[i, a],
-                        )  # fmt: skip
-            coarse = fine - 1
+            if fine == steps:
+                continue
+            start = b * LANES
+            _fill(tile, columns, start, target)
+            low, high = lane + 1 if b == here else 0, min(LANES, m - start)
+            for a in range(fine, steps):
+                rate = rates[a, 1]
+                _heat(tile, rates[a, 0], low, high)
+                if energy.shape[1]:
+                    by_time[a] += _energy(tile, energy[a, 0], energy[a, 1], rate)
+                if h4.shape[2]:
+                    by_time[a] += _fourth(tile, h4[a, b], own4[a], rate)
+                if coefficients == 10:
+                    by_time[a] += _space(tile, h[a, b], own[a], rate)
+                elif coefficients == 6:
+                    by_time[a] += _plane(tile, h[a, b], own[a], rate)
+                else:
+                    by_time[a] += _distance(tile, h[a, b], own[a], rate)
+            _hand_out(tile, start, i, gradients)
