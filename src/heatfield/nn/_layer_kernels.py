@@ -26,7 +26,7 @@ def activate(z: Any, scale: Any, shift: Any, out: Any) -> None:
         row, to = z[i], out[i]
         for c in range(row.shape[0]):
             y = row[c] * scale[c] + shift[c]
-            to[c] = y if y > zero else zero
+            to[c] = zero if y < zero else y  # so that NaN stays NaN
 
 
 @compiled(SUMS)
@@ -97,7 +97,7 @@ def pool(
             # Loops that each write one array, and no branch: they vectorise.
             for c in range(width):
                 value = row[c] * scale[c] + shift[c]
-                y[c] = value if value > zero else zero
+                y[c] = zero if value < zero else value
             for c in range(width):
                 total[c] += y[c]
             for c in range(width):

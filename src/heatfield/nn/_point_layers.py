@@ -76,13 +76,16 @@ class _Threads:
         self.pool = ThreadPoolExecutor(count, thread_name_prefix="heatfield") if count > 1 else None
 
     def __enter__(self) -> _Threads:
-        # The libraries of matrix products use the thread that calls them only.
-        self.limit = _blas().limit(limits=1)
+        # The libraries of matrix products use the thread that calls them only. A training that diverges
+        # goes on with NaN, as torch does, until the loop sees it.
+        self.limit, self.quiet = _blas().limit(limits=1), np.errstate(all="ignore")
+        self.quiet.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.pool is not None:
             self.pool.shutdown()
+        self.quiet.__exit__(None, None, None)
         self.limit.restore_original_limits()
 
     def each(self, work: Callable[[int, int, int], object], ranges: Sequence[tuple[int, int]]) -> None:
@@ -215,32 +218,24 @@ class _PooledLayers(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, by_mean: Tensor, by_most: Tensor) -> tuple[Any, ...]:
         data, edges, chunks, layers, (most, at, above, sums) = ctx.kept
-        # The gradient at a row is the same for all rows of a cloud, but for those cut off and the maximum.
-        share = by_mean.numpy() / np.diff(edges)[:, None]
-        peak = np.where(most > 0.0, by_most.numpy(), 0.0)
-        highest = layers[-1].z[at, np.arange(at.shape[1])]
-        total = (share * above + peak).sum(axis=0, dtype=np.float64)
-        inner = (share * sums + peak * highest).sum(axis=0, dtype=np.float64)
-        scale = layers[-1].norm.scale
-        pooled = [(scale * x).astype(np.float32) for x in (share, peak)]
         gradients: list[NDArray] = []
         given = data
         kernels_of: tuple[Kernel, Kernel] = (kernels.last_back, kernels.only_back)
         with _Threads() as threads:
+            # All rows of a cloud have the same gradient, but for those cut off and the maximum.
+            share = by_mean.numpy() / np.diff(edges)[:, None]
+            peak = np.where(most > 0.0, by_most.numpy(), 0.0)
+            highest = layers[-1].z[at, np.arange(at.shape[1])]
+            total = (share * above + peak).sum(axis=0, dtype=np.float64)
+            inner = (share * sums + peak * highest).sum(axis=0, dtype=np.float64)
+            scale = layers[-1].norm.scale
+            pooled = [(scale * x).astype(np.float32) for x in (share, peak)]
             for k in range(len(layers) - 1, -1, -1):
                 norm, z = layers[k].norm, layers[k].z
                 slope, offset, by_gamma, by_beta = norm.back(total, inner)
                 if k == len(layers) - 1:
-                    start: tuple[NDArray, ...] = (
-                        z,
-                        norm.scale,
-                        norm.shift,
-                        slope,
-                        offset,
-                        *pooled,
-                        at,
-                        edges,
-                    )
+                    start: tuple[NDArray, ...] = (z, norm.scale, norm.shift, slope, offset)
+                    start += (*pooled, at, edges)
                 else:
                     start = (given, z, norm.scale, slope, offset)
                     kernels_of = (kernels.inner_back, kernels.first_back)
