@@ -46,6 +46,10 @@ class HeatFeatures(nn.Module):
     ``heatfield.signatures(points).per_point()`` gives, in the tensor's own precision. There is
     nothing to learn: the module holds no parameters.
 
+    On the processor the compiled core computes them and, up to three dimensions, compiled kernels
+    their gradient, in `torch.get_num_threads` threads and with the same bits for any number of them.
+    Elsewhere, and for forward derivatives, torch does. Second derivatives are refused.
+
     Parameters
     ----------
     n_scales, c_min, c_max :
@@ -60,8 +64,8 @@ class HeatFeatures(nn.Module):
         Whether the times count as constants in the gradient. Otherwise it flows through the
         spacing and the diameter too: the whole derivative.
     memory : int
-        Bytes that the tables of pairs may take at once. Rows are computed in pieces of this
-        size, and computed again in the backward pass instead of being kept.
+        Bytes that the tables of pairs may take at once where torch computes. Rows are computed in
+        pieces of this size, and again in the backward pass instead of being kept.
 
     Examples
     --------
