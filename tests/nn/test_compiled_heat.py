@@ -84,10 +84,11 @@ def test_difficult_clouds(name, monkeypatch):
     assert_same(found, by_torch(monkeypatch, lambda: outputs_and_gradients(module, points, mask)), 1e-10)
 
 
-def test_equals_the_core_to_the_last_digits():
+@pytest.mark.parametrize("scales", [None, [0.1, 0.5]])
+def test_equals_the_core_to_the_last_digits(scales):
     points = np.random.default_rng(0).normal(size=(300, 3))
-    table = HeatFeatures()(torch.tensor(points)).numpy()
-    np.testing.assert_allclose(table, hf.signatures(points).per_point(), rtol=1e-12, atol=1e-12)
+    table = HeatFeatures()(torch.tensor(points), scales=scales).numpy()
+    np.testing.assert_allclose(table, hf.signatures(points, scales).per_point(), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("clouds", [1, 9])

@@ -32,9 +32,9 @@ _ROWS = 128  # of points in a piece of the backward pass, at least
 _PIECES = 16  # at most: each has its own table of gradients
 
 
-def can_compute(points: Tensor, times: Tensor | None = None) -> bool:
+def can_compute(points: Tensor, times: object = None) -> bool:
     """Whether these are plain numbers in this processor's memory that need no more than first derivatives."""
-    tensors = [points] if times is None else [points, times]
+    tensors = [t for t in (points, times) if isinstance(t, Tensor)]
     if torch.jit.is_tracing() or torch.compiler.is_compiling():
         return False
     for t in tensors:
