@@ -32,10 +32,16 @@ _ROWS = 128  # of points in a piece of the backward pass, at least
 _PIECES = 16  # at most: each has its own table of gradients
 
 
+def runs_now() -> bool:
+    """Whether operations are carried out, not recorded to be compiled by torch."""
+    compiling = getattr(torch.compiler, "is_compiling", lambda: False)  # from torch 2.3 on
+    return not (torch.jit.is_tracing() or compiling())
+
+
 def can_compute(points: Tensor, times: object = None) -> bool:
     """Whether these are plain numbers in this processor's memory that need no more than first derivatives."""
     tensors = [t for t in (points, times) if isinstance(t, Tensor)]
-    if torch.jit.is_tracing() or torch.compiler.is_compiling():
+    if not runs_now():
         return False
     for t in tensors:
         if t.device.type != "cpu" or type(t) not in (Tensor, torch.nn.Parameter):

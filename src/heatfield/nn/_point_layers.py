@@ -22,6 +22,7 @@ from torch.autograd.function import once_differentiable
 
 from .._base.threads import pieces
 from . import _layer_kernels as kernels
+from ._compiled_heat import runs_now
 
 _ROWS = 1024  # of a chunk, at least
 _CHUNKS = 64  # at most: each has its own sums of gradients
@@ -34,9 +35,7 @@ Chunks = list[tuple[int, int]]
 
 def can_train(layers: nn.Sequential, rows: Tensor) -> bool:
     """Whether this is a step of training on the processor that the compiled passes know."""
-    if not (layers.training and torch.is_grad_enabled()) or torch.is_autocast_enabled("cpu"):
-        return False
-    if torch.jit.is_tracing() or torch.compiler.is_compiling():
+    if not (layers.training and torch.is_grad_enabled() and runs_now()) or _mixed_precision():
         return False
     if rows.device.type != "cpu" or rows.dtype != torch.float32 or rows.requires_grad or len(rows) < 2:
         return False
@@ -53,6 +52,13 @@ def can_train(layers: nn.Sequential, rows: Tensor) -> bool:
     return all(m.track_running_stats and m.momentum is not None and m.affine for m in norms) and all(
         m.bias is None for m in modules[0::3]
     )
+
+
+def _mixed_precision() -> bool:
+    try:
+        return torch.is_autocast_enabled("cpu")
+    except TypeError:  # before torch 2.4
+        return torch.is_autocast_cpu_enabled()
 
 
 @cache

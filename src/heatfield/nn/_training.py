@@ -58,11 +58,19 @@ class Training:
     def make_optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         """Adam, or SGD with momentum 0.9; one pass over all weights where torch has one for the device."""
         weights = list(network.parameters())
-        options: dict[str, Any] = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
-        options["fused"] = all(w.device.type in ("cpu", "cuda") for w in weights)
+        try:
+            if all(w.device.type in ("cpu", "cuda") for w in weights):
+                return self._optimizer(weights, fused=True)
+        except (RuntimeError, TypeError):  # torch before 2.5 has none for the processor
+            pass
+        return self._optimizer(weights)
+
+    def _optimizer(self, weights: list[nn.Parameter], **more: Any) -> torch.optim.Optimizer:
         if self.optimizer == "adam":
-            return torch.optim.Adam(weights, **options)
-        return torch.optim.SGD(weights, momentum=0.9, **options)
+            return torch.optim.Adam(weights, self.learning_rate, weight_decay=self.weight_decay, **more)
+        return torch.optim.SGD(
+            weights, self.learning_rate, momentum=0.9, weight_decay=self.weight_decay, **more
+        )
 
     def loss(self, n_classes: int, device: torch.device) -> nn.CrossEntropyLoss:
         """Cross entropy in which the wrong classes share ``label_smoothing`` evenly."""
