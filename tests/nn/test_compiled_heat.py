@@ -111,6 +111,7 @@ def test_a_gradient_does_not_change_the_numbers():
     assert torch.equal(HeatFeatures()(points.requires_grad_(), mask).detach(), plain)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")  # by torch itself
 def test_what_is_derived_by_torch_still_is():
     """Forward derivatives, and gradients in more than three dimensions."""
     points, module = torch.randn(6, 3, dtype=torch.float64), HeatFeatures(2)
