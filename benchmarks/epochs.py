@@ -1,18 +1,29 @@
 """How many epochs per second: packed batches beside two plain ways to train the same network.
 
-    python -m benchmarks.epochs       # writes benchmarks/results/epochs.json
+    python -m benchmarks.epochs                      # writes benchmarks/results/epochs.json
+    python -m benchmarks.epochs --against OLD/src    # only its "versions": this source tree and another one
 
 All train HFS-full with the same batches from features that are in memory. "loop" joins the clouds of a
 batch and pools them one by one in Python; "padded" fills them up to the largest and masks, as a torch
 DataLoader with a collate function does; "a quarter" is packed with a quarter of the points of each cloud,
 drawn again. They take turns; the best epoch of each counts.
+
+Versions are compared by the library's own training loop, in fresh processes that take turns, with one and
+with two threads; the other one also with the C library tuned by environment variables, as its guide asked
+for. Features are random numbers: an epoch does not depend on them. The first round compiles.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +31,7 @@ from torch import nn
 
 import heatfield as hf
 from benchmarks.lib.machine import machine
-from benchmarks.lib.results import RESULTS, write
+from benchmarks.lib.results import RESULTS, ROOT, read, write
 from heatfield._features.point_table import PointTable
 from heatfield.nn import HFSFull
 from heatfield.nn._batches import Packed, Scaling
@@ -103,8 +114,85 @@ def ways(table: PointTable) -> dict[str, tuple[Callable[[np.ndarray], torch.Tens
     }
 
 
+CHILD = """
+import json, resource, sys
+import numpy as np
+import torch
+from heatfield._features.point_features import PointSettings
+from heatfield._features.point_table import PointTable
+from heatfield.nn._learner import Learner
+from heatfield.nn._training import Training
+
+threads, epochs = int(sys.argv[1]), int(sys.argv[2])
+torch.set_num_threads(threads)
+rng, recipe, found = np.random.default_rng(0), PointSettings(3), {}
+for count, points in ((128, 1000), (1000, 128)):
+    name = f"{count:,} clouds of {points:,} points"
+    width, total = len(recipe.point_names), count * points
+    rows = rng.standard_normal((total, width), dtype=np.float32)
+    whole, xyz = rng.normal(size=(count, len(recipe.whole_names))), np.zeros((total, 3), np.float32)
+    starts = np.arange(0, total + 1, points)
+    table = PointTable(rows, starts, whole, xyz, np.zeros(width), np.ones(width), recipe)
+    learner = Learner("full", recipe, 5, None, torch.device("cpu"))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    learner.fit(table, np.arange(count) % 5, None, Training(epochs=epochs, seed=0))
+    faults = (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) // epochs
+    seconds = min(entry["seconds"] for entry in learner.history)
+    found[name] = {"seconds": seconds, "page_faults": faults, "loss": learner.history[-1]["loss"]}
+print(json.dumps(found))
+"""
+TUNED = {
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 34),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 34),
+    "MALLOC_TOP_PAD_": str(1 << 28),
+}
+
+
+def child(source: Path, threads: int, epochs: int, variables: dict[str, str]) -> dict[str, Any]:
+    """The best epoch of every set by the library in a source tree."""
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("MALLOC_")}
+    own = {**plain, **variables, "PYTHONPATH": str(source), "OMP_NUM_THREADS": str(threads)}
+    words = [sys.executable, "-c", CHILD, str(threads), str(epochs)]
+    done = subprocess.run(words, env=own, stdout=subprocess.PIPE, text=True, check=True, cwd="/")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def versions(old: Path, rounds: int, epochs: int) -> dict[str, Any]:
+    """Epochs per second of two source trees, and how many times faster this one is."""
+    trees = {"old": (old.resolve(), {}), "old, tuned": (old.resolve(), TUNED), "new": (ROOT / "src", {})}
+    best: dict[str, dict[str, dict[str, Any]]] = {}
+    for turn in range(rounds + 1):
+        for threads in (1, 2):
+            for tree, (source, variables) in trees.items():
+                found = child(source, threads, epochs if turn else 1, variables)
+                for name, entry in found.items() if turn else ():
+                    kept = best.setdefault(f"{name}, threads: {threads}", {})
+                    if tree not in kept or entry["seconds"] < kept[tree]["seconds"]:
+                        kept[tree] = entry
+        print(f"round {turn} of {rounds}", file=sys.stderr, flush=True)
+    for name, kept in best.items():
+        new = kept["new"]["seconds"]
+        ratios = {f"{tree} over new": round(kept[tree]["seconds"] / new, 3) for tree in ("old", "old, tuned")}
+        if name.endswith("2"):
+            one = best[name[:-1] + "1"]
+            ratios |= {f"{tree}, two threads": round(one[tree]["seconds"] / kept[tree]["seconds"], 3)
+                       for tree in kept}  # fmt: skip
+        best[name] = {**kept, "ratios": ratios}
+        print(name, kept, ratios, flush=True)
+    return {**machine(), "rounds": rounds, "epochs": epochs, "rows": best}
+
+
 def main() -> None:
-    result = {**machine(), "threads": torch.get_num_threads(), "batch": BATCH, "sets": {}}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--against", type=Path, help="src folder of another version")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=4, help="per set and process")
+    options = parser.parse_args()
+    if options.against is not None:
+        found = versions(options.against, options.rounds, options.epochs)
+        write(OUTPUT, {**read(OUTPUT, {}), "versions": found})
+        return
+    result = {**read(OUTPUT, {}), **machine(), "threads": torch.get_num_threads(), "batch": BATCH, "sets": {}}
     result["malloc_tuned"] = "MALLOC_TOP_PAD_" in os.environ
     for name, clouds in SETS.items():
         hf.HFSClassifier("full").point_table(clouds[:2])  # compiles

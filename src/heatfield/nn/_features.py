@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from .._base.check import check_choice, check_count, check_dimension, check_range
+from ._compiled_heat import can_compute, heat, is_known
 from ._heat import dimension_spectrum, energy_sums, local_sums, schedule, transition_by_difference
-from ._unit import Powers, by_power, check_times_of, heat_factor, in_unit
+from ._unit import by_power, check_times_of, heat_factor, in_unit
 
 
 def pad_clouds(clouds: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -62,6 +64,10 @@ class HeatFeatures(nn.Module):
 
     Guide: ``heatfield docs guide/learning``.
 
+    On the processor the compiled core computes them and, up to three dimensions, compiled kernels
+    their gradient, in `torch.get_num_threads` threads and with the same bits for any number of them.
+    Elsewhere, and for forward derivatives, torch does. Second derivatives are refused.
+
     Parameters
     ----------
     n_scales, c_min, c_max :
@@ -76,8 +82,8 @@ class HeatFeatures(nn.Module):
         Whether the times count as constants in the gradient. Otherwise it flows through the
         spacing and the diameter too: the whole derivative.
     memory : int
-        Bytes that the tables of pairs may take at once. Rows are computed in pieces of this
-        size, and computed again in the backward pass instead of being kept.
+        Bytes that the tables of pairs may take at once where torch computes. Rows are computed in
+        pieces of this size, and again in the backward pass instead of being kept.
 
     Examples
     --------
@@ -153,13 +159,12 @@ class HeatFeatures(nn.Module):
         if isinstance(points, Tensor) and points.ndim == 2:
             return self(points[None], None if mask is None else mask[None], scales)[0]
         points, mask, counted = _checked(points, mask)
-        scaled, powers = in_unit(points)
-        heat, d, tau, spectrum, inner, defined = self._local(scaled, powers, counted, scales, energy=False)
-        u = heat_factor(by_power(inner, 2 * powers)[:, None, :], points.shape[2]) * heat
-        u = torch.log(u) if self.log_density else u
-        channels = [u[..., None], d[..., None], tau[..., None], *([spectrum] if self.with_spectrum else [])]
+        u, _, d, tau, spectrum, *_, defined = self._local(points, counted, scales, self.with_spectrum)
+        channels = [(torch.log(u) if self.log_density else u)[..., None], d[..., None], tau[..., None]]
+        if self.with_spectrum:
+            channels.append(spectrum)
         table = torch.where(defined[:, None, None], torch.cat(channels, dim=3).flatten(2), torch.nan)
-        return torch.where(mask[:, :, None], table, 0.0)
+        return torch.where(mask[:, :, None], table, 0.0).to(points.dtype)
 
     def whole(
         self,
@@ -192,67 +197,70 @@ class HeatFeatures(nn.Module):
                 points[None], None if mask is None else mask[None], scales, hds_sigma=hds_sigma
             )[0]
         points, mask, counted = _checked(points, mask)
-        scaled, powers = in_unit(points)
-        heat, d, _, _, inner, defined = self._local(
-            scaled, powers, counted, scales, energy=True, spectrum=False
+        _, heat_sums, d, _, _, weight, square, times, defined = self._local(
+            points, counted, scales, spectrum=False, energy=True
         )
-        times = by_power(inner, 2 * powers)
-        n, rows = points.shape[2], self._rows(points, times.shape[1])
-        weight = square = torch.zeros_like(times)
-        for first in range(0, points.shape[1], rows):
-            last = min(points.shape[1], first + rows)
-            part = _again(energy_sums, scaled, counted, inner, first, last)
-            weight, square = weight + part[0], square + part[1]
+        n = points.shape[2]
         energy = (8.0 * torch.pi * times) ** (-n / 2) * weight
-        response = n / 2 - square / (8.0 * inner * weight)
+        response = n / 2 - square / weight
         relative = response / (2.0 * times)
-        centers = torch.arange(n + 1, dtype=points.dtype, device=points.device)
-        hds = dimension_spectrum(heat, d, counted, centers, hds_sigma)
+        centers = torch.arange(n + 1, dtype=d.dtype, device=points.device)
+        hds = dimension_spectrum(heat_sums, d, counted, centers, hds_sigma)
         table = torch.cat([energy, response, relative * energy, relative, hds], dim=1)
-        return torch.where((defined & mask.any(dim=1))[:, None], table, torch.nan)
+        return torch.where((defined & mask.any(dim=1))[:, None], table, torch.nan).to(points.dtype)
 
     def _local(
-        self,
-        points: Tensor,
-        powers: Powers,
-        mask: Tensor,
-        scales: Tensor | None,
-        *,
-        energy: bool,
-        spectrum: bool | None = None,
+        self, points: Tensor, mask: Tensor, scales: Tensor | None, spectrum: bool, energy: bool = False
     ) -> tuple[Tensor, ...]:
-        """Sums of w, dimension, transition, spectrum, times in the unit of the points, which have times.
+        """u, its sums in another unit, d, tau, spectrum, sums of g and g D**2 / 8t, times, which have times.
 
-        ``points`` are in the unit of `in_unit`; ``energy``: energies will be computed from the times too.
+        Clouds are summed in a unit of their own. On the processor by compiled code, in double precision;
+        elsewhere by torch, in the precision of the points.
         """
-        exact = self.transition == "exact"
+        exact, n = self.transition == "exact", points.shape[2]
+        compiled, known = can_compute(points, scales), is_known(points)
+        scaled, powers = in_unit(points) if known else (points, np.zeros(len(points), np.int64))
+        inner = scaled.double() if compiled else scaled
         if scales is None:
             rows = self._rows(points, self.n_scales)
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.fixed_schedule):
-                times, defined = schedule(points, mask, self.n_scales, self.c_min, self.c_max, rows)
+                times, defined = schedule(inner, mask, self.n_scales, self.c_min, self.c_max, rows)
         else:
-            times = by_power(_checked_scales(scales, points, 1 if exact else 2), -2 * powers)
+            times = by_power(_checked_scales(scales, inner, 1 if exact else 2), -2 * powers)
             rows = self._rows(points, times.shape[1])
             defined = mask.any(dim=1)
-        check_times_of(times, powers, mask, defined, points.shape[2], energy=energy)
-        with_spectrum = self.with_spectrum if spectrum is None else spectrum
-        found = [
-            _again(
-                local_sums,
-                points,
-                mask,
-                times,
-                first,
-                min(points.shape[1], first + rows),
-                exact,
-                with_spectrum,
+        if known:
+            single = points.dtype == torch.float32
+            check_times_of(times, powers, mask, defined, n, single=single, energy=energy)
+        own_times = by_power(times, 2 * powers)
+        if compiled:
+            sums, d, tau, lambdas, weight, square = heat(scaled, mask, times, exact=exact, spectrum=spectrum)
+            u = by_power(sums, -n * powers)
+        else:
+            sums, d, tau, lambdas, weight, square = self._by_torch(
+                scaled, mask, times, rows, spectrum, energy
             )
-            for first in range(0, points.shape[1], rows)
-        ]
-        heat, d, tau, lambdas = (
-            torch.cat(parts, dim=1) if parts[0].ndim > 1 else parts[0] for parts in zip(*found, strict=True)
+            u = heat_factor(own_times[:, None, :], n) * sums
+        tau = tau if exact else transition_by_difference(d, times)
+        return u, sums, d, tau, lambdas, weight, square, own_times, defined
+
+    def _by_torch(
+        self, points: Tensor, mask: Tensor, times: Tensor, rows: int, spectrum: bool, energy: bool
+    ) -> tuple[Tensor, ...]:
+        """The sums of w and the rest without the compiled core: on any device, for any derivative."""
+        m, exact = points.shape[1], self.transition == "exact"
+        local, weight = [], torch.zeros_like(times)
+        square = weight
+        for first in range(0, m, rows):
+            last = min(m, first + rows)
+            local.append(_again(local_sums, points, mask, times, first, last, exact, spectrum))
+            if energy:
+                part = _again(energy_sums, points, mask, times, first, last)
+                weight, square = weight + part[0], square + part[1]
+        sums, d, tau, lambdas = (
+            torch.cat(parts, dim=1) if parts[0].ndim > 1 else parts[0] for parts in zip(*local, strict=True)
         )
-        return heat, d, tau if exact else transition_by_difference(d, times), lambdas, times, defined
+        return sums, d, tau, lambdas, weight, square / (8.0 * times)
 
     def _rows(self, points: Tensor, n_scales: int) -> int:
         """How many rows fit: differences and D2 of a pair, and what each scale keeps to go back."""

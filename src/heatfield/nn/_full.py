@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from .._base.check import check_count
-from ._segments import owners, segment_mean_and_max, segment_softmax, segment_sum
+from ._point_layers import can_train, pooled_layers
+from ._segments import checked_edges, owners, segment_mean_and_max, segment_softmax, segment_sum
 
 POOLINGS = ("mean", "max", "std", "attention")
 
@@ -98,7 +99,13 @@ class HFSFull(nn.Module):
         -------
         logits : (B, classes)
         """
-        return self.head(torch.cat([whole, self.pool(self.points(rows), starts)], dim=1))
+        if set(self.pooling) <= {"mean", "max"} and can_train(self.points, rows):
+            checked_edges(starts, rows.shape[0])  # compiled code would read beyond
+            mean, most = pooled_layers(self.points, rows, starts)
+            pooled = torch.cat([mean if p == "mean" else most for p in self.pooling], dim=1)
+        else:
+            pooled = self.pool(self.points(rows), starts)
+        return self.head(torch.cat([whole, pooled], dim=1))
 
     def pool(self, outputs: Tensor, starts: Tensor) -> Tensor:
         """z (B, poolings x width).

@@ -8,6 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ._compiled_heat import can_compute
+from ._neighbours import neighbours
+
 
 def squared_distances(points: Tensor, first: int, last: int) -> tuple[Tensor, Tensor]:
     """r[b, i, j] = x_j - x_i for rows first..last, and D2 = |r|**2."""
@@ -24,7 +27,9 @@ def schedule(
     gradients; the distances themselves have them. A cloud of fewer than two distinct points has no
     schedule: its times are 1, and the second result is False.
     """
-    nearest, distinct, ends = _neighbours(points.detach(), mask, rows)
+    fixed = points.detach()
+    compiled = can_compute(fixed)
+    nearest, distinct, ends = neighbours(fixed, mask) if compiled else _neighbours(fixed, mask, rows)
     at = nearest[:, :, None].expand(-1, -1, points.shape[2])
     gaps = torch.where(distinct[:, :, None], points - points.gather(1, at), 1.0)
     lengths = torch.where(distinct, gaps.square().sum(dim=2).sqrt(), 0.0)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from .._base.progress import trainings_to_come
 from ._checkpoint import read_checkpoint, write_checkpoint
+from ._malloc import keep_memory
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,20 @@ class Training:
         return None if epoch >= self.epochs - self.whole_epochs else self.train_points
 
     def make_optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
-        """Adam, or SGD with momentum 0.9."""
+        """Adam, or SGD with momentum 0.9; one pass over all weights where torch has one for the device."""
+        weights = list(network.parameters())
+        try:
+            if all(w.device.type in ("cpu", "cuda") for w in weights):
+                return self._optimizer(weights, fused=True)
+        except (RuntimeError, TypeError):  # torch before 2.5 has none for the processor
+            pass
+        return self._optimizer(weights)
+
+    def _optimizer(self, weights: list[nn.Parameter], **more: Any) -> torch.optim.Optimizer:
         if self.optimizer == "adam":
-            return torch.optim.Adam(network.parameters(), self.learning_rate, weight_decay=self.weight_decay)
+            return torch.optim.Adam(weights, self.learning_rate, weight_decay=self.weight_decay, **more)
         return torch.optim.SGD(
-            network.parameters(), self.learning_rate, momentum=0.9, weight_decay=self.weight_decay
+            weights, self.learning_rate, momentum=0.9, weight_decay=self.weight_decay, **more
         )
 
     def loss(self, n_classes: int, device: torch.device) -> nn.CrossEntropyLoss:
@@ -105,6 +115,7 @@ def train(
 
     With the same seed and one thread the weights are the same to the bit, stopped and resumed or not.
     """
+    keep_memory()
     optimizer = options.make_optimizer(network)
     rng = np.random.default_rng(options.seed)
     loss = options.loss(n_classes, data.device)

@@ -24,7 +24,7 @@ from .._features.point_features import PointSettings, features_of
 class ClosedFormFeatures:
     """From one cloud (m, n) to its point features (m, F) and whole features (W,), by the compiled core.
 
-    Where no gradients to the coordinates are needed, this is many times faster than `HeatFeatures`. Use it
+    For clouds whose coordinates need no gradients; what was computed can be kept in files. Use it
     as the ``transform`` of a torch data set; it may be copied to DataLoader workers.
 
     Guide: ``heatfield docs guide/learning``.

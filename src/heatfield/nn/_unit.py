@@ -46,12 +46,14 @@ def heat_factor(times: Tensor, n: int) -> Tensor:
 
 
 def check_times_of(
-    times: Tensor, powers: Powers, mask: Tensor, defined: Tensor, n: int, *, energy: bool
+    times: Tensor, powers: Powers, mask: Tensor, defined: Tensor, n: int, *, single: bool, energy: bool
 ) -> None:
-    """`check_times` for every cloud that has times; ``times`` (B, T) in the unit of `in_unit`."""
+    """`check_times` for every cloud that has times; ``times`` (B, T) in the unit of `in_unit`.
+
+    ``single``: results are in single precision, whatever the precision of the times.
+    """
     table = np.ldexp(_numbers(times), 2 * powers[:, None])
     counts = mask.sum(dim=1).tolist()
-    single = times.dtype == torch.float32
     for i in np.flatnonzero(_numbers(defined)).tolist():
         _named(
             lambda i=i: check_times(table[i], counts[i], n, single=single, energy=energy),  # type: ignore[misc]
