@@ -4,6 +4,7 @@ import json
 import os
 import random
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -153,3 +154,13 @@ def test_the_prices_of_a_table_are_written_down(tmp_path, monkeypatch):
     assert main(["describe", str(tmp_path / "a.npy"), "-o", str(tmp_path / "t.csv"), "--quiet"]) == 0
     found = json.loads((tmp_path / "t.meta.json").read_text())["prices"]
     assert costs.costs_from(found) == NEAR
+
+
+def test_prices_are_part_of_what_the_name_of_a_shard_depends_on(tmp_path):
+    from heatfield.cli._shards import Settings, Shard
+
+    names = {
+        Shard(0, (), Settings({}, {}, prices=asdict(prices)), str(tmp_path), ()).path
+        for prices in (NEAR, FAR, NEAR)
+    }
+    assert len(names) == 2
