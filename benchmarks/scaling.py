@@ -1,7 +1,7 @@
 """Time and peak memory of `signatures` against the number of points, from a hundred to ten million.
 
-    python -m benchmarks.scaling [--smallest 1e5] [--largest 1e7] [--cases sphere/auto,ball/sklearn] [--jobs 2] [--draw]
-                                 [--minutes 2.5] [--since "2026-11-16 19:00"]
+    python -m benchmarks.scaling [--smallest 1e5] [--largest 1e7] [--cases sphere/auto,ball/dense] [--jobs 2]
+                                 [--minutes 2.5] [--since "2026-11-16 19:00"] [--draw]
 
 Every case runs in a fresh process: it compiles on a small cloud of the same kind, then measures one call.
 Each finished case is written to benchmarks/results/scaling.json at once; run again, the script continues
