@@ -1,7 +1,7 @@
 """Time and peak memory of `signatures` against the number of points, from a hundred to ten million.
 
-    python -m benchmarks.scaling [--largest 1e7] [--cases sphere/auto,ball/sklearn] [--jobs 2] [--draw]
-                                 [--minutes 2.5] [--since "2026-11-16 19:00"]
+    python -m benchmarks.scaling [--smallest 1e5] [--largest 1e7] [--cases sphere/auto,ball/dense] [--jobs 2]
+                                 [--minutes 2.5] [--since "2026-11-16 19:00"] [--draw]
 
 Every case runs in a fresh process: it compiles on a small cloud of the same kind, then measures one call.
 Each finished case is written to benchmarks/results/scaling.json at once; run again, the script continues
@@ -159,6 +159,7 @@ def extrapolate(runs: dict[str, dict], largest: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=float, default=1e7, help="largest number of points")
+    parser.add_argument("--smallest", type=float, default=0, help="smallest number of points")
     parser.add_argument("--cases", help="only these, such as sphere/auto,ball/dense")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--tol", type=float, default=1e-6)
@@ -180,6 +181,8 @@ def main() -> None:
     runs = found["runs"]
     last_start = time.monotonic() + 60.0 * options.minutes
     for case in [] if options.draw else cases(options.cases, options.largest):
+        if case[2] < options.smallest:
+            continue
         known = runs.get(key(case), {})
         settings = (known.get("jobs"), known.get("tol"))
         if "seconds" in known and settings == (options.jobs, options.tol) and known["date"] >= options.since:

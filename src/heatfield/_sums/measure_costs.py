@@ -39,7 +39,8 @@ def measured_costs() -> Costs:
         one = np.array([t])
         return _best(
             lambda: near_sums(
-                sources, one, none, sources, none, boxes, *tree, 0, 32 * BLOCK, weight_cutoff,
+                sources, np.empty(0, np.int64), one, none, sources, none, boxes, *tree, 0, 32 * BLOCK,
+                weight_cutoff,
                 energy_cutoff, tol,
                 True, False, False, none, sums,
             )

@@ -49,7 +49,7 @@ TINY_TIME = 1e-12
 SHARED_CENTRE = 0.2
 # Targets that share their neighbours lie within a box of this half diagonal (squared, in units of the largest
 # squared distance that counts), unless they have no more than so many blocks of neighbours.
-COMPACT, MANY_BLOCKS = 0.01, 64
+COMPACT, MANY_BLOCKS = 0.5, 64
 # Share of tol that the blocks left out of the ring may have, where no energy is asked for.
 NEGLIGIBLE = 0.05
 # Blocks gathered at a time: what 16 targets read stays in the processor's cache.
@@ -192,14 +192,16 @@ def _frame(targets: Any, times: Any, start: int, stop: int, low: Any, high: Any,
 
 @compiled()
 def near_sums(
-    targets: Any, times: Any, offsets: Any, sources: Any, source_roots: Any, boxes: Any,
+    targets: Any, rows: Any, times: Any, offsets: Any, sources: Any, source_roots: Any, boxes: Any,
     nodes: Any, begin: Any, size: Any, first: int, last: int, weight_cutoff: float, energy_cutoff: float,
     tol: float, directions: bool, fourth_moment: bool, energy: bool, like: Any, sums: Any,
 ) -> None:  # fmt: skip
     """Fill rows first to last of ``sums`` (q, columns); ``first`` must be a multiple of the block size.
 
-    ``targets`` is (n, q) in kd order; ``times`` (1,) or (q,); ``offsets`` (q,) the squared distance
-    of each target to the nearest source, or empty where the targets are sources. ``source_roots`` (m,)
+    ``targets`` is (n, q) in kd order; ``rows`` (q,) are their places in it where they are some of a cloud and
+    those of one block are to be summed together, or empty; ``times`` (1,) or (q,); ``offsets`` (q,) the
+    squared distance of each target to the nearest source, or empty where the targets are sources;
+    ``source_roots`` (m,)
     are the square roots of weights, or empty. ``energy`` says whether the sums of g are needed, which
     have no meaning with weights; ``like`` is an array of the precision of the innermost zone.
     """
@@ -219,6 +221,10 @@ def near_sums(
     start = first
     while start < last:
         stop = min(last, start - start % BLOCK + BLOCK)
+        if rows.shape[0] > 0:
+            stop = start + 1
+            while stop < last and rows[stop] // BLOCK == rows[start] // BLOCK:
+                stop += 1
         shortest = _frame(targets, times, start, stop, low, high, center)
         size_squared = ((high - center) ** 2).sum()
         if size_squared > 4.0 * shortest * shared and stop > start + 1:

@@ -20,7 +20,9 @@ from .near_or_transform import chosen_nodes, price_scale
 _FIRST_TRY = 0.1
 # The smallest error that is asked of any transform.
 LEAST_EPS = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
-_NONE = np.empty(0)
+_NONE, _NO_ROWS = np.empty(0), np.empty(0, np.int64)
+# Share of the points of their blocks from which scattered targets are summed block by block.
+_FULL = 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +103,9 @@ class ScaleJob:
 
     def near(self, ranges: list[tuple[int, int]]) -> None:
         """Sum ranges of targets directly."""
-        self._near(self.targets.points, self.t, self.offsets, self.sums, ranges, energy=self.request.energy)
+        self._near(
+            self.targets.points, _NO_ROWS, self.t, self.offsets, self.sums, ranges, energy=self.request.energy
+        )
 
     def near_at(self, rows: np.ndarray, counted: bool) -> None:
         """Sum scattered targets directly; ``counted`` says that the totals of g have them already."""
@@ -109,7 +113,11 @@ class ScaleJob:
         t = self.t[rows] if self.t.shape[0] > 1 else self.t
         offsets = self.offsets[rows] if self.offsets.size else self.offsets
         places = np.ascontiguousarray(self.targets.points[:, rows])
-        self._near(places, t, offsets, table, [(0, rows.size)], energy=self.request.energy and not counted)
+        # A few rows of each block are summed with those of the next ones, many by themselves.
+        blocks = 1 + np.count_nonzero(np.diff(rows // BLOCK)) if rows.size else 0
+        together = rows if rows.size >= _FULL * BLOCK * blocks else _NO_ROWS
+        energy = self.request.energy and not counted
+        self._near(places, together, t, offsets, table, [(0, rows.size)], energy=energy)
         if counted:
             table[:, ROOT_WEIGHT : ROOT_SQUARE + 1] = self.sums[rows, ROOT_WEIGHT : ROOT_SQUARE + 1]
         self.sums[rows] = table
@@ -117,6 +125,7 @@ class ScaleJob:
     def _near(
         self,
         places: Array,
+        rows: np.ndarray,
         t: Array,
         offsets: Array,
         table: Array,
@@ -130,8 +139,8 @@ class ScaleJob:
 
         def work(first: int, last: int) -> None:
             near_sums(
-                places, t, offsets, self.sources.points, self.roots, self.sources.boxes, *self.sources.tree,
-                first, last, self.weight_cutoff, cutoff, self.request.tol,
+                places, rows, t, offsets, self.sources.points, self.roots, self.sources.boxes,
+                *self.sources.tree, first, last, self.weight_cutoff, cutoff, self.request.tol,
                 self.request.directions, self.request.fourth_moment, energy, like, table,
             )  # fmt: skip
             self.advance(last - first)
