@@ -157,11 +157,11 @@ def child(source: Path, threads: int, epochs: int, variables: dict[str, str]) ->
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def versions(old: Path, rounds: int, epochs: int) -> dict[str, Any]:
+def versions(old: Path, rounds: int, epochs: int, first: int) -> dict[str, Any]:
     """Epochs per second of two source trees, and how many times faster this one is."""
     trees = {"old": (old.resolve(), {}), "old, tuned": (old.resolve(), TUNED), "new": (ROOT / "src", {})}
     best: dict[str, dict[str, dict[str, Any]]] = {}
-    for turn in range(rounds + 1):
+    for turn in range(first, rounds + 1):
         for threads in (1, 2):
             for tree, (source, variables) in trees.items():
                 found = child(source, threads, epochs if turn else 1, variables)
@@ -187,9 +187,10 @@ def main() -> None:
     parser.add_argument("--against", type=Path, help="src folder of another version")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=4, help="per set and process")
+    parser.add_argument("--compiled", action="store_true", help="leave out the round that compiles")
     options = parser.parse_args()
     if options.against is not None:
-        found = versions(options.against, options.rounds, options.epochs)
+        found = versions(options.against, options.rounds, options.epochs, int(options.compiled))
         write(OUTPUT, {**read(OUTPUT, {}), "versions": found})
         return
     result = {**read(OUTPUT, {}), **machine(), "threads": torch.get_num_threads(), "batch": BATCH, "sets": {}}
