@@ -164,6 +164,7 @@ def small_clouds_page(result: dict) -> str:
         "",
         f"`python -m benchmarks.small_clouds`, {stamp(result)}; points on a sphere.",
         "In brackets: how many times faster than the same clouds one by one, in as many threads.",
+        *(["The machine was busy with other work during this run."] if result["busy"] else []),
         "",
         "| points | variant | float64, 1 thread | 2 threads | float32, 1 thread | 2 threads |",
         "|---|---|---|---|---|---|",
@@ -181,6 +182,7 @@ def describe_table(result: dict) -> str:
     lines = [
         f"`python -m benchmarks.small_clouds --data FOLDER...`, {stamp(result)}; compiled code cached.",
         "Files per second as the command itself counts them: reading, describing, writing the table.",
+        *(["The machine was busy with other work during this run."] if result["busy"] else []),
         "",
         "| folder | files | jobs | files per second | share of reading |",
         "|---|---|---|---|---|",
