@@ -22,7 +22,7 @@ import numpy as np
 
 import heatfield as hf
 from benchmarks.lib.clouds import make_cloud
-from benchmarks.lib.machine import cores, machine
+from benchmarks.lib.machine import cores, load_average, machine
 from benchmarks.lib.race import Shot, race
 from benchmarks.lib.results import RESULTS, read, write
 from heatfield._features.describe import describe_cloud
@@ -128,6 +128,9 @@ def main() -> None:
     result["describe"] = last.get("describe", [])
     if options.data is not None:
         result["describe"] = [row for data in options.data for row in measure_files(data, options.rounds)]
+    result["load_average"] = load_average()
+    # Ours is at most one process with a thread per core.
+    result["busy"] = bool(result["load_average"] and result["load_average"][0] > cores() + 1)
     write(options.output, result)
 
 

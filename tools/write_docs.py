@@ -161,6 +161,7 @@ def small_clouds_page(result: dict) -> str:
         "",
         f"`python -m benchmarks.small_clouds`, {stamp(result)}; points on a sphere.",
         "In brackets: how many times faster than the same clouds one by one, in as many threads.",
+        *(["The machine was busy with other work during this run."] if result["busy"] else []),
         "",
         "| points | variant | float64, 1 thread | 2 threads | float32, 1 thread | 2 threads |",
         "|---|---|---|---|---|---|",

@@ -49,7 +49,8 @@ def describe(found: Result) -> str:
     )
     return (
         f"`python -m benchmarks.small_clouds --data FOLDER...`, {_when(found)}; compiled code cached. Files per\n"
-        f"second as the command itself counts them: reading, describing, writing the table.\n\n{table(head, rows)}"
+        f"second as the command itself counts them: reading, describing, writing the table."
+        f"{' The machine was busy.' if found['busy'] else ''}\n\n{table(head, rows)}"
     )
 
 

@@ -1,8 +1,7 @@
 """The descriptor of one cloud: signatures, and their pooling into one row.
 
-Every step is one compiled call, so that a cloud of a hundred points spends its time
-there and threads over clouds rarely wait for the interpreter. A large cloud takes the fast path, scale
-by scale, and gets all threads.
+For clouds that may be large, and beyond three dimensions: a large cloud takes the fast path, scale by scale,
+and gets all threads. Small ones are described by `small_clouds`, with the same bits.
 """
 
 from __future__ import annotations

@@ -143,25 +143,15 @@ def radial_and_directions3(
 ) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]:
     """The sums of w, g, g D**2, w r and w r r' in space, in one pass; that of w D**2 is the last's trace."""
     weight = root_weight = root_square = zero
-    sx = sy = sz = zero
-    xx = xy = xz = yy = yz = zz = zero
+    sx = sy = sz = xx = xy = xz = yy = yz = zz = zero
     for j in range(count):
-        g = root[j]
+        rx, ry, rz, g = x[j], y[j], z[j], root[j]
         w = g * g
-        rx, ry, rz = x[j], y[j], z[j]
         wx, wy, wz = w * rx, w * ry, w * rz
-        weight += w
-        root_weight += g
-        root_square += g * square[j]
-        sx += wx
-        sy += wy
-        sz += wz
-        xx += wx * rx
-        xy += wx * ry
-        xz += wx * rz
-        yy += wy * ry
-        yz += wy * rz
-        zz += wz * rz
+        weight, root_weight, root_square = weight + w, root_weight + g, root_square + g * square[j]
+        sx, sy, sz = sx + wx, sy + wy, sz + wz
+        xx, xy, xz = xx + wx * rx, xy + wx * ry, xz + wx * rz
+        yy, yz, zz = yy + wy * ry, yz + wy * rz, zz + wz * rz
     return weight, root_weight, root_square, sx, sy, sz, xx, xy, xz, yy, yz, zz
 
 
@@ -173,16 +163,10 @@ def radial_and_directions2(
     weight = root_weight = root_square = zero
     sx = sy = xx = xy = yy = zero
     for j in range(count):
-        g = root[j]
+        rx, ry, g = x[j], y[j], root[j]
         w = g * g
-        rx, ry = x[j], y[j]
         wx, wy = w * rx, w * ry
-        weight += w
-        root_weight += g
-        root_square += g * square[j]
-        sx += wx
-        sy += wy
-        xx += wx * rx
-        xy += wx * ry
-        yy += wy * ry
+        weight, root_weight, root_square = weight + w, root_weight + g, root_square + g * square[j]
+        sx, sy = sx + wx, sy + wy
+        xx, xy, yy = xx + wx * rx, xy + wx * ry, yy + wy * ry
     return weight, root_weight, root_square, sx, sy, xx, xy, yy
