@@ -251,3 +251,12 @@ def test_a_descriptor_from_elsewhere_cannot_be_saved(tmp_path):
 def test_wrong_input(clouds, labels, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         DescriptorClassifier("LocalCovariance").fit(clouds, labels)
+
+
+def test_numbers_out_of_range_give_no_answer():
+    """A forged model whose decision values overflow says so; it does not answer NaN."""
+    clouds, labels = hf.datasets.make_orbit5k(n_per_class=3, n_points=50)
+    model = hf.baselines.DescriptorClassifier("HKS", head="lda").fit(clouds, labels)
+    model.readout_[-1].coef_[:, ::2], model.readout_[-1].coef_[:, 1::2] = 1e308, -1e308
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="its numbers are out of range"):
+        model.predict_proba(clouds)

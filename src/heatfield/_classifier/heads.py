@@ -75,8 +75,16 @@ def head_probabilities(readout: Pipeline, head: str, features: Array) -> Array:
     """Probabilities (N, classes); of support vectors the softmax of their decision values.
 
     The decision values of discriminant analysis are divided by a temperature that was found on clouds held
-    out: with many features and few clouds they are several times too large.
+    out: with many features and few clouds they are several times too large. Numbers of a forged model may
+    overflow: that is an error, not an answer of NaN.
     """
+    found = _probabilities(readout, head, features)
+    if not np.isfinite(found).all():
+        raise ValueError("the model gives no probabilities for some clouds: its numbers are out of range")
+    return found
+
+
+def _probabilities(readout: Pipeline, head: str, features: Array) -> Array:
     if head == "mlp":
         return readout.predict_proba(features)
     values = readout.decision_function(features)
