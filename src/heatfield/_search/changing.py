@@ -24,6 +24,10 @@ class Changing(IndexState):
     ) -> Self:  # fmt: skip
         """Describe more clouds and add them; those with a name that is in the index are refused.
 
+        Parameters
+        ----------
+        clouds, labels, names : as of `build`
+
         Returns
         -------
         self : HFSIndex
@@ -48,6 +52,12 @@ class Changing(IndexState):
     ) -> Self:
         """Add descriptors that were computed before.
 
+        Their columns are those of the index, in the same order.
+
+        Parameters
+        ----------
+        features, labels, names, sketches : as of `build_features`
+
         Returns
         -------
         self : HFSIndex
@@ -68,6 +78,10 @@ class Changing(IndexState):
 
     def remove(self, names: Iterable[str]) -> Self:
         """Remove clouds by their names; at least one must stay.
+
+        Parameters
+        ----------
+        names : iterable of str
 
         Returns
         -------

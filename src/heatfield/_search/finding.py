@@ -21,6 +21,12 @@ class Finding(IndexState):
     def query(self, clouds: Sequence[ArrayLike], k: int = 10) -> Hits:
         """The k nearest clouds of each of these, nearest first; a cloud that is in the index finds itself.
 
+        Parameters
+        ----------
+        clouds : list of (m_i, n) arrays
+        k : int
+            How many; fewer where the index has fewer.
+
         Returns
         -------
         hits : Hits
@@ -30,6 +36,11 @@ class Finding(IndexState):
 
     def query_features(self, features: ArrayLike, k: int = 10) -> Hits:
         """`query` of descriptors that were computed before.
+
+        Parameters
+        ----------
+        features : (q, columns)
+        k : int
 
         Returns
         -------

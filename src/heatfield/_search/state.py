@@ -61,6 +61,11 @@ class IndexState(Summarised):
     def sketch_of(self, row: int) -> NDArray[np.uint8] | None:
         """The thumbnail of a cloud: points (k, 2), one byte per coordinate; None where there is none.
 
+        Parameters
+        ----------
+        row : int
+            The cloud's place in ``names``.
+
         Returns
         -------
         points : (k, 2) or None

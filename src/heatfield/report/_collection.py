@@ -48,6 +48,8 @@ class Collection:
     ... )
     >>> found.classes, found.composition().shape, found.scale_name(3)
     (['class 0', 'class 1', 'class 2', 'class 3', 'class 4'], (10, 8, 3), 's3')
+    >>> found.length_table() is None, found.length_words()
+    (True, '')
     """
 
     name: str
@@ -74,7 +76,17 @@ class Collection:
         return self.descriptor.n_scales if lengths is None else len(lengths)
 
     def scale_name(self, a: int) -> str:
-        """``s3, √t = 0.2 m``: index and length, the median where clouds have their own."""
+        """``s3, √t = 0.2 m``: index and length, the median where clouds have their own.
+
+        Parameters
+        ----------
+        a : int
+            The finest scale is 0.
+
+        Returns
+        -------
+        str
+        """
         table = self.length_table()
         if table is None:
             return f"s{a}"
@@ -82,7 +94,12 @@ class Collection:
         return f"s{a}, √t = {shown:.3g}" + (f" {self.unit}" if self.unit else "")
 
     def length_table(self) -> Array | None:
-        """Lengths (N, T), or (1, T) where all clouds have the same; None where they are not known."""
+        """Lengths (N, T), or (1, T) where all clouds have the same; None where they are not known.
+
+        Returns
+        -------
+        lengths : array or None
+        """
         if self.descriptor.lengths is not None:
             return np.atleast_2d(np.asarray(self.descriptor.lengths, dtype=float))
         if self.lengths is None or not np.isfinite(self.lengths).all(axis=1).any():
@@ -90,7 +107,12 @@ class Collection:
         return self.lengths
 
     def length_words(self) -> str:
-        """The lengths of all scales in a line; "" where they are not known."""
+        """The lengths of all scales in a line; "" where they are not known.
+
+        Returns
+        -------
+        str
+        """
         table = self.length_table()
         if table is None:
             return ""
