@@ -30,6 +30,7 @@ def adversarial(n):
 
 
 def one_by_one(clouds, variant, **options):
+    options = {"transition": None, **options}  # the variant's own, as of the estimator
     settings = DescriptorSettings(clouds[0].shape[1], variant=variant, **options)
     out = np.empty((len(clouds), settings.columns.width))
     extents = np.empty((len(clouds), 2))

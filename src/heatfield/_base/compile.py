@@ -26,7 +26,7 @@ import llvmlite.binding
 import numba
 from numba.core import config
 
-from . import announce
+from . import announce, interrupts
 from .files import user_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -143,6 +143,7 @@ def compiled(fastmath: set[str] | None = None, inline: bool = False) -> Callable
             raise TypeError(f"{function.__qualname__} is made by a function: it cannot be kept")
         _set_compiler_options()
         announce.listen()
+        interrupts.guard_loading()
         for folder in _folders(_part(function.__module__)):
             try:
                 with _setting:  # read by numba while it decorates; other functions of the user keep theirs

@@ -134,9 +134,9 @@ def transition_exact(sums: Array, unit_scales: Array, dimensions: Array) -> Arra
 
 @compiled()
 def _powers(values: Any) -> None:
-    """2**y in place, as vector code."""
+    """2**y in place, as vector code; 0 from -1000 on, where `exp2` keeps its bound."""
     for j in range(values.shape[0]):
-        values[j] = exp2(values[j])
+        values[j] = exp2(values[j]) if values[j] > -1000.0 else 0.0
 
 
 @compiled()

@@ -135,38 +135,3 @@ def directions1(x: Any, root: Any, count: int, zero: Any) -> Any:
         sx += wx
         xx += wx * x[j]
     return sx, xx
-
-
-@compiled(SUMS)
-def radial_and_directions3(
-    square: Any, x: Any, y: Any, z: Any, root: Any, count: int, zero: Any
-) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]:
-    """The sums of w, g, g D**2, w r and w r r' in space, in one pass; that of w D**2 is the last's trace."""
-    weight = root_weight = root_square = zero
-    sx = sy = sz = xx = xy = xz = yy = yz = zz = zero
-    for j in range(count):
-        rx, ry, rz, g = x[j], y[j], z[j], root[j]
-        w = g * g
-        wx, wy, wz = w * rx, w * ry, w * rz
-        weight, root_weight, root_square = weight + w, root_weight + g, root_square + g * square[j]
-        sx, sy, sz = sx + wx, sy + wy, sz + wz
-        xx, xy, xz = xx + wx * rx, xy + wx * ry, xz + wx * rz
-        yy, yz, zz = yy + wy * ry, yz + wy * rz, zz + wz * rz
-    return weight, root_weight, root_square, sx, sy, sz, xx, xy, xz, yy, yz, zz
-
-
-@compiled(SUMS)
-def radial_and_directions2(
-    square: Any, x: Any, y: Any, root: Any, count: int, zero: Any
-) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any]:
-    """The sums of w, g, g D**2, w r and w r r' in the plane, in one pass."""
-    weight = root_weight = root_square = zero
-    sx = sy = xx = xy = yy = zero
-    for j in range(count):
-        rx, ry, g = x[j], y[j], root[j]
-        w = g * g
-        wx, wy = w * rx, w * ry
-        weight, root_weight, root_square = weight + w, root_weight + g, root_square + g * square[j]
-        sx, sy = sx + wx, sy + wy
-        xx, xy, yy = xx + wx * rx, xy + wx * ry, yy + wy * ry
-    return weight, root_weight, root_square, sx, sy, xx, xy, yy
