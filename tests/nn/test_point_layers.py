@@ -14,7 +14,7 @@ from torch import nn  # noqa: E402
 
 from heatfield.nn import HFSFull, _full  # noqa: E402
 from heatfield.nn._malloc import keep_memory  # noqa: E402
-from heatfield.nn._point_layers import can_train, pooled_layers  # noqa: E402
+from heatfield.nn._point_layers import can_train, pays, pooled_layers  # noqa: E402
 
 SIZES = (700, 1, 1300, 40, 600, 3)
 
@@ -49,8 +49,9 @@ def step(net, rows, whole, starts):
 @pytest.mark.parametrize(
     ("widths", "sizes"), [((16,), SIZES), ((16, 24), SIZES), ((64, 128, 256), (100, 1, 60, 3))]
 )
-def test_a_step_is_torchs(widths, sizes, pooling, monkeypatch):
+def test_a_step_is_torchs(widths, sizes, pooling, monkeypatch, threads):
     """With few numbers, so that none is so close to 0, or two to the maximum, that rounding decides."""
+    threads(1)
     net, rows, whole, starts = problem(widths, pooling, sizes)
     assert can_train(net.points, rows)
     found = step(net, rows, whole, starts)
@@ -60,6 +61,15 @@ def test_a_step_is_torchs(widths, sizes, pooling, monkeypatch):
     for name, value in wanted.items():
         worst = (found[name].double() - value).abs().max() / value.abs().max().clamp(min=1e-30)
         assert worst < 2e-5, name
+
+
+def test_small_steps_in_several_threads_go_through_torch(threads):
+    rows = problem()[1]
+    threads(1)
+    assert pays(rows)
+    threads(2)
+    assert not pays(rows)
+    assert pays(rows.repeat(8, 1))
 
 
 def test_threads_change_no_bit(threads):

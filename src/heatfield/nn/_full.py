@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .._base.check import check_count
-from ._point_layers import can_train, pooled_layers
+from ._point_layers import can_train, pays, pooled_layers
 from ._segments import checked_edges, owners, segment_mean_and_max, segment_softmax, segment_sum
 
 POOLINGS = ("mean", "max", "std", "attention")
@@ -99,7 +99,7 @@ class HFSFull(nn.Module):
         -------
         logits : (B, classes)
         """
-        if set(self.pooling) <= {"mean", "max"} and can_train(self.points, rows):
+        if set(self.pooling) <= {"mean", "max"} and can_train(self.points, rows) and pays(rows):
             checked_edges(starts, rows.shape[0])  # compiled code would read beyond
             mean, most = pooled_layers(self.points, rows, starts)
             pooled = torch.cat([mean if p == "mean" else most for p in self.pooling], dim=1)

@@ -27,6 +27,9 @@ from ._compiled_heat import runs_now
 _ROWS = 1024  # of a chunk, at least
 _CHUNKS = 64  # at most: each has its own sums of gradients
 _POINTS = 2048  # of the clouds that are pooled in one piece
+# Rows from which several threads pay: with 4,096 they took twice as long as torch's, with 32,000 a tenth less
+# (benchmarks/results/epochs.json, 2026-11-16 20:35).
+_LEAST_FOR_THREADS = 16_384
 
 
 Kernel = Callable[..., None]
@@ -52,6 +55,11 @@ def can_train(layers: nn.Sequential, rows: Tensor) -> bool:
     return all(m.track_running_stats and m.momentum is not None and m.affine for m in norms) and all(
         m.bias is None for m in modules[0::3]
     )
+
+
+def pays(rows: Tensor) -> bool:
+    """Whether the passes are faster than torch's operations."""
+    return torch.get_num_threads() == 1 or len(rows) >= _LEAST_FOR_THREADS
 
 
 def _mixed_precision() -> bool:
