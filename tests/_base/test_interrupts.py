@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from heatfield._base.interrupts import Guard
-from tests.helpers.processes import environment
+from tests.helpers.process import environment
 
 SCRIPT = """
 import os, signal

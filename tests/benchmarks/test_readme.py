@@ -33,10 +33,3 @@ def test_the_page_of_the_baselines_has_the_figures_of_the_result_files():
     for name, found in proteins.items():
         ours = f"{found['mean_class_accuracy']:.1f} | {found['train_accuracy']:.1f}"
         assert f"| {name} | {ours} | {found['paper_on_scop']} |" in page, name
-
-
-def test_the_page_of_describe_has_the_table_of_the_result_file():
-    from tools.write_docs import describe_table
-
-    page = (DOCS / "guide" / "describe.md").read_text()
-    assert describe_table(json.loads((RESULTS / "small_clouds.json").read_text())) in page
