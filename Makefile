@@ -44,9 +44,9 @@ $(VENV)/.bench: $(VENV)/.base
 demo: $(VENV)/.base
 	$(BIN)/heatfield demo
 
-# PYTEST="-k name" adds options of pytest.
+# One process per core. PYTEST="-k name" adds options of pytest, PYTEST="-n 0" runs in one process.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest $(PYTEST)
+	$(BIN)/python -m pytest -n logical $(PYTEST)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -44,7 +44,7 @@ def test_a_stop_while_code_is_loaded_is_raised_when_it_is_loaded():
 def said():
     """What a handler of SIGINT was told, with the handler set meanwhile."""
     numbers = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: numbers.append(number))
+    before = signal.signal(signal.SIGINT, lambda number, _: numbers.append(number))
     yield numbers
     signal.signal(signal.SIGINT, before)
 
@@ -75,7 +75,8 @@ def test_inside_the_callback_a_stop_waits_and_is_passed_on_once(said):
     assert said == [signal.SIGINT]
 
 
-def test_a_handler_set_meanwhile_stays(said):
+@pytest.mark.usefixtures("said")
+def test_a_handler_set_meanwhile_stays():
     guard = Guard(signal.SIGINT)
     guard.start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -75,7 +75,7 @@ TRAIN = ["train", "--variant", "simple", "--head", "lda", "--folds", "2", "--job
 
 @pytest.mark.parametrize(
     ("words", "module", "name"),
-    [(DESCRIBE, _run_shards, "run_shard"), (TRAIN, _train_kept, "_described")],
+    [(DESCRIBE, _run_shards, "run_shard"), (TRAIN, _train_kept, "describe_piece")],
     ids=["describe", "train"],
 )
 def test_prices_measured_while_a_command_is_stopped_change_nothing(

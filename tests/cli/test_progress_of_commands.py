@@ -55,7 +55,7 @@ def test_training_shows_what_it_reads_describes_and_learns(monkeypatch):
     from heatfield.cli import _train_kept
 
     read = noted(monkeypatch, "heatfield.io.read_cloud", screen)
-    described = noted(monkeypatch, f"{_train_kept.__name__}._described", screen)
+    described = noted(monkeypatch, f"{_train_kept.__name__}.describe_piece", screen)
     learnt = noted(monkeypatch, f"{closed_form.__name__}.fit_head", screen)
     assert main([*TRAIN, "--head", "lda"]) == 0
     assert bar("files", 12).search(read[0])

@@ -107,12 +107,14 @@ def test_a_stopped_training_counts_nothing_half_trained_and_goes_on(
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("whom", ["command", "group"])
-def test_describe_leaves_its_queue_when_stopped(folder, tmp_path, whom):
-    code = """
+@pytest.mark.parametrize("by", ["threads", "processes"])
+def test_describe_leaves_its_queue_when_stopped(folder, tmp_path, whom, by):
+    code = f"""
 import sys
 from heatfield.cli import _run_shards, main
-from tests.helpers.slow_shard import slow_shard
-_run_shards.run_shard = slow_shard
+from tests.helpers.slow_shard import slow_shard, slow_shard_in_thread
+_run_shards.run_shard, _run_shards.run_under_conditions = slow_shard, slow_shard_in_thread
+_run_shards._FEW_BYTES = {2**26 if by == "threads" else 0}
 sys.exit(main())
 """
     out = tmp_path / "f.npz"

@@ -4,6 +4,8 @@ import os
 import time
 from pathlib import Path
 
+from heatfield._base.threads import stop_if_asked
+
 
 def slow_shard(shard):
     """As `run_shard`, but only time passes. Interrupts do not shorten it, as they would not compiled code."""
@@ -15,5 +17,16 @@ def slow_shard(shard):
             time.sleep(0.1)
         except KeyboardInterrupt:
             continue
+    (folder / f"done-{shard.number}").touch()
+    return 0.0, 0.0
+
+
+def slow_shard_in_thread(shard):
+    """As `slow_shard`, but asks between files whether it is to stop, as a shard in a thread does."""
+    folder = Path(os.environ["SLOW_SHARD_FOLDER"])
+    (folder / f"begun-{shard.number}").touch()
+    for _ in range(60):
+        stop_if_asked()
+        time.sleep(0.1)
     (folder / f"done-{shard.number}").touch()
     return 0.0, 0.0

@@ -1,9 +1,9 @@
 """A stop (Ctrl-C) that falls into the loading of compiled code waits until the code is loaded.
 
-LLVM asks Python for the kept machine code through a C callback. An exception cannot leave such a callback: Python
-prints and drops it, LLVM goes on with no code, and the process ends with a segmentation fault. So while numba
-compiles or loads, a handler stands before the one of the process: inside that callback it keeps the stop in mind,
-anywhere else it passes it on at once.
+LLVM asks Python for the kept machine code through a C callback. An exception cannot leave such a callback:
+Python prints and drops it, LLVM goes on with no code, and the process ends with a segmentation fault. So
+while numba compiles or loads, a handler stands before the one of the process: inside that callback it keeps
+the stop in mind, anywhere else it passes it on at once.
 """
 
 from __future__ import annotations
@@ -68,22 +68,22 @@ class Guard:
 
 @cache
 def guard_loading() -> None:
-    """Have numba start and end the guards whenever it compiles or loads, in the thread that gets the signals."""
-    from numba.core import event
+    """Have numba start and end the guards whenever the thread that gets the signals compiles or loads."""
+    from numba.core import event as events
 
     guards = [Guard(signal.SIGINT), Guard(signal.SIGTERM)]
 
-    class Listener(event.Listener):
-        def on_start(self, happening: Any) -> None:
+    class Listener(events.Listener):
+        def on_start(self, event: Any) -> None:  # noqa: ARG002
             if threading.current_thread() is threading.main_thread():
                 for guard in guards:
                     guard.start()
 
-        def on_end(self, happening: Any) -> None:
+        def on_end(self, event: Any) -> None:  # noqa: ARG002
             if threading.current_thread() is threading.main_thread():
                 for guard in guards:
                     guard.end()
                 for guard in guards:
                     guard.pass_on()
 
-    event.register("numba:compiler_lock", Listener())
+    events.register("numba:compiler_lock", Listener())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import colorsys
 import io
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from .._signatures.signatures import Signatures
 # print and by most colour-blind readers.
 DIMENSION_COLORS = ("#4d4d4d", "#d95f02", "#1b9e77", "#3b528b")
 CLASS_COLORS = ("#3b528b", "#d95f02", "#1b9e77", "#c51b7d", "#b8860b", "#4d4d4d", "#66a61e", "#7570b3")
+_COLOURS = 64
 _MARKERS, _DASHES = ("o", "s", "^", "D", "v"), ("-", "--", "-.", ":", "-")
 DIMENSION_NAMES = ("point", "filament", "surface", "volume")
 TRANSITION_COLORS = ("#2166ac", "#92c5de", "#e0e0e0", "#f4a582", "#b2182b")
@@ -103,20 +104,23 @@ def escaped(text: str) -> str:
 
 
 def class_color(k: int) -> str:
-    """The colour of the k-th class; no two of the first forty are the same.
+    """The colour of the k-th class: eight chosen by hand, then those furthest from all before; 64 differ."""
+    return _class_colors()[k % _COLOURS]
 
-    Beyond the eight that were chosen by hand, hues follow the golden angle, which keeps neighbours far apart,
-    in three lightnesses.
-    """
-    if k < len(CLASS_COLORS):
-        return CLASS_COLORS[k]
-    beyond = k - len(CLASS_COLORS)
-    lightness = (0.3, 0.65, 0.48)[beyond % 3]
-    red, green, blue = colorsys.hls_to_rgb((0.62 + 0.381966 * beyond) % 1.0, lightness, 0.95)
-    # Yellow and bright green would fade on white paper.
-    shade = min(1.0, 0.5 / (0.2126 * red + 0.7152 * green + 0.0722 * blue))
-    red, green, blue = shade * red, shade * green, shade * blue
-    return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
+
+@cache
+def _class_colors() -> tuple[str, ...]:
+    """Colours by their numbers: of a regular grid, each the one that lies furthest from those before it."""
+    levels = np.arange(0, 256, 15)
+    grid = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
+    light = grid @ np.array([0.2126, 0.7152, 0.0722])
+    grid = grid[(light > 25) & (light < 165)]  # neither black nor fading on white paper
+    chosen = [np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) for color in CLASS_COLORS]
+    nearest = np.min([((grid - color) ** 2).sum(axis=1) for color in chosen], axis=0)
+    while len(chosen) < _COLOURS:
+        chosen.append(grid[int(nearest.argmax())])
+        nearest = np.minimum(nearest, ((grid - chosen[-1]) ** 2).sum(axis=1))
+    return tuple(f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in chosen)
 
 
 def class_marker(k: int) -> str:
