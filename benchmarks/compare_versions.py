@@ -31,6 +31,11 @@ normal = rng.normal(size=(100_000, 3))
 sphere = normal / np.linalg.norm(normal, axis=1, keepdims=True)
 small, middle = [sphere[i * 128 : (i + 1) * 128] for i in range(32)], [sphere[:1024]]
 
+ball = sphere[:1024] * rng.random((1024, 1)) ** (1 / 3)
+turn = rng.random(1024) * 2 * np.pi
+curve = np.c_[np.sin(turn) + 2 * np.sin(2 * turn), np.cos(turn) - 2 * np.cos(2 * turn), -np.sin(3 * turn)]
+plane = rng.random((1000, 2))
+
 def describe(clouds, *args, **options):
     d = hf.HFSDescriptor(*args, **options).fit(clouds)
     return lambda: d.transform(clouds)
@@ -44,6 +49,15 @@ ROWS = {
     "desc, 1024 points": describe(middle, "desc"),
     "desc, 1024 points, float32": describe(middle, "desc", dtype="float32"),
     "joint, 1024 points": describe(middle, "joint"),
+    "joint, 2048 points, float32": describe([sphere[:2048]], "joint", dtype="float32"),
+    "simple, ball of 1024": describe([ball], "simple"),
+    "simple, curve of 1024": describe([curve], "simple"),
+    "desc, curve of 1024": describe([curve], "desc"),
+    "joint, curve of 1024": describe([curve], "joint"),
+    "joint, curve of 1024, float32": describe([curve], "joint", dtype="float32"),
+    "joint, 4 curves of 256, float32": describe(np.split(curve, 4), "joint", dtype="float32"),
+    "desc, 1000 points of the plane": describe([plane], "desc"),
+    "joint, 1000 points of the plane, float32": describe([plane], "joint", dtype="float32"),
     "signatures, 1024 points": lambda: hf.signatures(sphere[:1024]),
     "signatures, 1024 points, two threads": lambda: hf.signatures(sphere[:1024], n_jobs=2),
     "heat field, hessian at 256 places": lambda: field.hessian(sphere[:256] * 1.1, [0.01, 0.1]),

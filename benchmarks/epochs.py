@@ -191,7 +191,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.against is not None:
         found = versions(options.against, options.rounds, options.epochs, int(options.compiled))
-        write(OUTPUT, {**read(OUTPUT, {}), "versions": found})
+        write(OUTPUT, {**read(OUTPUT, {}), "trees": found})
         return
     result = {**read(OUTPUT, {}), **machine(), "threads": torch.get_num_threads(), "batch": BATCH, "sets": {}}
     result["malloc_tuned"] = "MALLOC_TOP_PAD_" in os.environ
