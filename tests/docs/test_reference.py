@@ -108,7 +108,7 @@ def test_describe_and_the_site_say_the_same_of_every_column(tmp_path):
     with open(tmp_path / "t.columns.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     page = columns_page.page()
-    beside = dict(re.findall(r"^\| `(\w+)`(?: … `length_s7`)? \| ([^|]+) \|$", page, re.M))
+    beside = dict(re.findall(r"^\| `(\w+)`(?: … `_s7`)? \| ([^|]+) \|$", page, re.M))
     sections = {part.split(")=")[0]: part for part in page.split("\n(columns-")[1:]}
     assert {row["block"] for row in rows} == {"", *columns_page.layout_of("joint").columns}
     for row in rows:

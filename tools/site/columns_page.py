@@ -67,7 +67,7 @@ def _beside() -> str:
     lines = ["", "(columns-beside)=", "## Beside the features", "", "In a table of `heatfield describe`.", ""]
     lines += ["| column | what |", "|---|---|"]
     lines += [f"| `{name}` | {what} |" for name, what in BESIDE.items()]
-    return "\n".join([*lines, f"| `length_s0` … `length_s7` | {BESIDE_LENGTH} |", ""])
+    return "\n".join([*lines, f"| `length_s0` … `_s7` | {BESIDE_LENGTH} |", ""])
 
 
 def point_columns(n: int = 3) -> list[str]:
@@ -109,7 +109,8 @@ def _table(names: list[str]) -> str:
     lines = ["| column | what | statistic | unit | a high value means |", "|---|---|---|---|---|"]
     for group in groups.values():
         c = explain(group[0])
-        shown = f"`{group[0]}`" if len(group) == 1 else f"`{group[0]}` … `{group[-1]}`"
+        last = re.search(r"(_s\d+)+$", group[-1])
+        shown = f"`{group[0]}`" if len(group) == 1 or last is None else f"`{group[0]}` … `{last[0]}`"
         what, high = c.channel, c.high
         if scales := re.search(r"_s(\d+)_s(\d+)$", group[0]):  # a row for many pairs of scales names none
             for number, word in zip(scales.groups(), ("first", "second"), strict=True):
