@@ -28,6 +28,7 @@ def site(tmp_path):
     ("name", "page"),
     [
         ([], "index.html"),
+        ([""], "index.html"),
         (["signatures"], "api/heatfield.signatures.html"),
         (["hf.signatures"], "api/heatfield.signatures.html"),
         (["heatfield.Signatures"], "api/heatfield.Signatures-class.html"),

@@ -35,7 +35,7 @@ def find_page(site: Path, name: str | None) -> Path:
 
     A word that fits none or several is a ValueError that says which pages there are.
     """
-    if name is None:
+    if not name:
         return site / "index.html"
     return _named(site, name) or site / f"{_fitting(_pages(site), name).name}.html"
 
