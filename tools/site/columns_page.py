@@ -83,13 +83,14 @@ def _of_points() -> str:
         "One row per point: `describe --per-point` (the first four kinds, others by `--point-channels`), `survey` and "
         "`s.per_point()`. `_s0` is the finest scale; files state √t of each. Below, e_k = 1 + 2tλ_k is the extent along the k-th direction.",
         "",
+        ":::{div} words",
         "| column | what | unit | a high value means |",
         "|---|---|---|---|",
     ]
     for name in point_columns():
         c = explain_point(name)
         lines.append(_row(f"`{name}`", c.channel, c.unit, c.high))
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, ":::", ""])
 
 
 def _row(*cells: str) -> str:
@@ -118,7 +119,7 @@ def _table(names: list[str]) -> str:
                     re.sub(rf"scale {number}\b", f"the {word} scale", text) for text in (what, high)
                 )
         lines.append(_row(shown, what, c.statistic, c.unit, high))
-    return "\n".join(lines) + "\n"
+    return "\n".join([":::{div} words", *lines, ":::", ""])
 
 
 def _list(block: str, names: list[str]) -> str:
