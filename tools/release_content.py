@@ -79,8 +79,8 @@ def check_extra(extra: str) -> None:
     elif extra == "cluster":
         import distributed
 
-        Path("extra.txt").write_text("four")
-        assert hf.io.remote_status(Path("extra.txt").resolve().as_uri())[0] == 4  # by fsspec
+        hf.write_points("extra.csv", points)
+        assert hf.read_points(Path("extra.csv").resolve().as_uri()).shape == points.shape  # by fsspec
         with distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client:
             assert client.submit(len, "four").result() == 4
         assert callable(hf.cluster.describe)

@@ -134,7 +134,7 @@ def test_it_learns_and_is_saved(forest, model, tmp_path):
     again = hf.HFSPointClassifier.load(tmp_path / "m")
     np.testing.assert_array_equal(again.predict_proba(clouds[2:])[0], shares)
     assert again.notes_ == {"label": "classification"}
-    with pytest.raises(ValueError, match="holds a HFSPointClassifier, not a HFSClassifier"):
+    with pytest.raises(ValueError, match="holds a saved HFSPointClassifier, not a saved HFSClassifier"):
         hf.HFSClassifier.load(tmp_path / "m")
     facts = json.loads((tmp_path / "m" / "model.json").read_text())
     facts["features"]["lengths"] = [1, 2, 3]

@@ -109,7 +109,7 @@ def test_saved_and_loaded(data, method, metric, tmp_path):
 
 def test_a_model_of_another_kind_is_refused(data, tmp_path):
     built(data).save(tmp_path / "index")
-    with pytest.raises(ValueError, match="holds a HFSIndex, not a HFSClassifier"):
+    with pytest.raises(ValueError, match="holds a saved HFSIndex, not a saved HFSClassifier"):
         hf.HFSClassifier.load(tmp_path / "index")
 
 

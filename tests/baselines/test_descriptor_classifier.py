@@ -186,7 +186,7 @@ def changed(folder, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.update(estimator="Other"), "holds a Other, not a DescriptorClassifier"),
+        (lambda f: f.update(estimator="Other"), "holds a saved Other, not a saved DescriptorClassifier"),
         (lambda f: f["descriptor"].update(name="os"), "descriptor must be one of 'FPFH', .* got 'os'"),
         (lambda f: f["descriptor"]["params"].update(n_times=10**12), "has 5000000000000 columns"),
         (lambda f: f["descriptor"]["params"].update(n_times="many"), "n_times must be an integer"),
@@ -209,10 +209,10 @@ def test_files_that_do_not_fit(tmp_path, change, message):
 def test_models_of_the_other_kind_are_refused(tmp_path):
     clouds, labels = some_clouds()
     hf.HFSClassifier("simple", head="lda", n_scales=3).fit(clouds, labels).save(tmp_path / "theirs")
-    with pytest.raises(ValueError, match="holds a HFSClassifier, not a DescriptorClassifier"):
+    with pytest.raises(ValueError, match="holds a saved HFSClassifier, not a saved DescriptorClassifier"):
         DescriptorClassifier.load(tmp_path / "theirs")
     DescriptorClassifier("HKS", head="lda").fit(clouds, labels).save(tmp_path / "ours")
-    with pytest.raises(ValueError, match="holds a DescriptorClassifier, not a HFSClassifier"):
+    with pytest.raises(ValueError, match="holds a saved DescriptorClassifier, not a saved HFSClassifier"):
         hf.HFSClassifier.load(tmp_path / "ours")
 
 
@@ -224,7 +224,7 @@ def test_files_that_name_the_class_as_they_once_did_are_read(tmp_path):
     np.testing.assert_array_equal(
         DescriptorClassifier.load(once).predict_proba(clouds), model.predict_proba(clouds)
     )
-    with pytest.raises(ValueError, match="holds a DescriptorClassifier, not a HFSClassifier"):
+    with pytest.raises(ValueError, match="holds a saved DescriptorClassifier, not a saved HFSClassifier"):
         hf.HFSClassifier.load(once)
 
 

@@ -1,5 +1,6 @@
 """``heatfield docs``: opens the site or says where it is."""
 
+import re
 import webbrowser
 
 import pytest
@@ -27,6 +28,7 @@ def site(tmp_path):
     ("name", "page"),
     [
         ([], "index.html"),
+        ([""], "index.html"),
         (["signatures"], "api/heatfield.signatures.html"),
         (["hf.signatures"], "api/heatfield.signatures.html"),
         (["heatfield.Signatures"], "api/heatfield.Signatures-class.html"),
@@ -54,6 +56,69 @@ def test_without_a_browser_it_says_so(site, monkeypatch, capsys):
 def test_a_page_that_is_not_there(site, capsys, name):
     assert main(["docs", name, "--site", str(site), "--where"]) == 2
     assert repr(name) in capsys.readouterr().err
+
+
+TITLES = {
+    "guide/search": "Search by shape",
+    "reference/columns": "Column dictionary",
+    "tutorial/plot_4_proteins": "Proteins: nearest folds",
+    "theory/fast": "Large clouds",
+    "theory/signatures": "Signatures, formula by formula",
+    "api/heatfield.plot.pipeline": "pipeline",
+    "search": "Search",
+    "tutorial/sg_execution_times": "Computation times",
+    "_modules/columns": "columns",
+}
+
+
+@pytest.fixture
+def titled(site):
+    """More pages, as Sphinx heads them."""
+    for name, title in TITLES.items():
+        page = site / f"{name}.html"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(f"<title>{title} &#8212; heatfield 0 documentation</title>")
+    return site
+
+
+@pytest.mark.parametrize(
+    ("word", "page"),
+    [
+        ("columns", "reference/columns"),  # the name without its folder
+        ("proteins", "tutorial/plot_4_proteins"),
+        ("pipeline", "api/heatfield.plot.pipeline"),
+        ("large clouds", "theory/fast"),  # the title
+        ("Colu", "reference/columns"),  # a beginning
+        ("folds", "tutorial/plot_4_proteins"),  # a part
+        ("colums", "reference/columns"),  # misspelt
+        ("protiens", "tutorial/plot_4_proteins"),
+        ("guide/search", "guide/search"),
+        ("search", "search"),  # a path is taken before a word is looked for
+    ],
+)
+def test_a_word_finds_its_page(titled, capsys, word, page):
+    assert main(["docs", word, "--site", str(titled), "--where"]) == 0
+    assert capsys.readouterr().out.strip() == (titled / f"{page}.html").resolve().as_uri()
+
+
+def test_a_word_of_several_pages_names_them(titled, capsys):
+    assert main(["docs", "sign", "--site", str(titled), "--where"]) == 2
+    found = capsys.readouterr()
+    assert not found.out
+    assert "'sign' fits 3 pages" in found.err
+    for name in ("theory/signatures", "api/heatfield.signatures", "api/heatfield.Signatures-class"):
+        assert f"\n  {name}" in found.err
+
+
+def test_a_word_of_no_page_names_those_there_are(titled, capsys):
+    assert main(["docs", "xylophone", "--site", str(titled), "--where"]) == 2
+    err = capsys.readouterr().err
+    assert "no page 'xylophone'" in err
+    assert re.search(r"^  reference/columns +Column dictionary$", err, re.M)
+    assert "guide/view" in err
+    assert "sg_execution_times" not in err
+    assert "_modules" not in err
+    assert "\n  api/" not in err, "too many to list"
 
 
 def test_a_site_that_is_not_there(tmp_path, monkeypatch, capsys):

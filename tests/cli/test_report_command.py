@@ -125,6 +125,7 @@ def test_dollars_in_class_names_are_no_formulas(folder):
     ("words", "problem"),
     [
         (["report", "absent"], "there is no folder 'absent'"),
+        (["report", __file__], "is a file; a folder of files is expected"),
         (["report", "empty"], "no point files in 'empty'"),
         (["report", "in", "-o", "r.pdf"], "--out must end in .html"),
         (["report", "in", "--folds", "1"], "--folds must be"),

@@ -130,6 +130,7 @@ def _never(*_args, **_options):
     ("words", "message"),
     [
         (["train", "{t}/none", "-o", "{t}/m"], "there is no folder"),
+        (["train", __file__, "-o", "{t}/m"], "is a file; a folder of files is expected"),
         (["train", "{t}", "-o", "{t}/no/m"], "there is no folder"),
         (["train", "{t}", "-o", "{t}/m"], "must hold at least two classes, got ['in']; each folder in"),
         (["train", "{t}/in", "-o", "{t}/in"], "it exists and is not a folder with a model only"),

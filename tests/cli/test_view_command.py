@@ -97,3 +97,10 @@ def test_what_cannot_be_shown_is_one_sentence(capsys, words, code, problem):
     assert problem in captured.err
     assert captured.err.count("\n") == 1
     assert not Path("view.html").exists()
+
+
+def test_the_size_of_a_small_page_is_not_nought():
+    from heatfield.cli._pages import page_size
+
+    assert page_size("x" * 41_000) == "41 kB"
+    assert page_size(b"x" * 240_000) == "0.2 MB"

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from benchmarks.lib.results import DOCS, ROOT
-from heatfield.cli._docs import find_page
+from heatfield.cli._docs_pages import find_page
 from tools.site import api, guide_links, public
 
 NAMES = [one for one in public.all_names() if one.kind != "data" and not one.repeated]

@@ -1,11 +1,9 @@
 """Measured figures in the pages: from result files, with the script that made them, and none without."""
 
-import json
 import re
 
 import pytest
 
-from benchmarks import persistence
 from benchmarks.lib.results import DOCS, RESULTS, ROOT
 from tools.site import figures
 
@@ -54,12 +52,3 @@ def test_no_measurement_is_typed_by_hand(name):
     text = re.sub(r"<!-- figures.*?<!-- end of figures -->", "", PAGES[name].read_text(), flags=re.S)
     assert not re.findall(r"20\d\d-\d\d-\d\d", text)
     assert "@@" not in text
-
-
-def test_page_of_persistence_is_that_of_its_result_file(monkeypatch, tmp_path):
-    page = tmp_path / "page.md"
-    text = (DOCS / "guide" / "baselines_persistence.md").read_text()
-    page.write_text(re.sub(r"(<!-- figures -->\n).*?(<!-- end of figures -->)", r"\1\2", text, flags=re.S))
-    monkeypatch.setattr(persistence, "PAGE", page)
-    persistence.write_page(json.loads((RESULTS / "persistence.json").read_text()))
-    assert page.read_text() == text

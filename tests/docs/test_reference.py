@@ -1,6 +1,7 @@
 """The generated reference is complete: public names, verbs with their options, columns."""
 
 import contextlib
+import csv
 import io
 import re
 
@@ -8,9 +9,11 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield.cli import VERBS, _dictionary, main
+from heatfield._features import column_meaning, column_words, pooling
+from heatfield._signatures import channels
+from heatfield.cli import VERBS, main
 from heatfield.experiments._published import PUBLISHED
-from tools.site import api, columns, columns_page, commands, paper, paper_tables, public
+from tools.site import api, columns_page, commands, paper, paper_tables, public
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +73,13 @@ def test_every_verb_and_option_is_in_the_reference():
         assert f"[`{verb}`](#command-{verb})" in page
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 11])
 @pytest.mark.parametrize("variant", ["simple", "desc", "joint"])
 def test_every_column_is_explained(variant, n):
-    layout = columns.layout_of(variant, n)
+    layout = columns_page.layout_of(variant, n)
     for block, place in layout.columns.items():
         for name in layout.names[place]:
-            found = columns.explain(name)
+            found = column_meaning.explain(name)
             assert found.block == block, name
             assert all((found.channel, found.statistic, found.scale, found.unit, found.high)), name
 
@@ -84,17 +87,61 @@ def test_every_column_is_explained(variant, n):
 def test_layout_is_that_of_the_descriptor():
     clouds, _ = hf.datasets.make_orbit5k(n_per_class=1, n_points=40)
     descriptor = hf.HFSDescriptor("joint").fit(clouds)
-    assert tuple(descriptor.get_feature_names_out()) == columns.layout_of("joint", 2).names
+    assert tuple(descriptor.get_feature_names_out()) == columns_page.layout_of("joint", 2).names
 
 
 def test_the_question_of_the_dictionary():
-    found = columns.explain("coupling_spectrum2_s3_s5")
+    found = column_meaning.explain("coupling_spectrum2_s3_s5")
     assert (found.block, found.scale) == ("coupling", "scales 3 and 5; 0 is the finest")
     assert "second eigenvalue" in found.channel
     assert "correlation" in found.statistic
     page = columns_page.page()
     for variant in ("desc", "joint"):
-        assert all(f"`{name}`" in page for name in columns.layout_of(variant).names)
+        assert all(f"`{name}`" in page for name in columns_page.layout_of(variant).names)
+
+
+def test_describe_and_the_site_say_the_same_of_every_column(tmp_path):
+    """The dictionary beside a table of `describe`, row by row, against the page."""
+    hf.write_points(tmp_path / "cloud.csv", np.random.default_rng(0).random((20, 3)))
+    words = ["describe", str(tmp_path / "cloud.csv"), "-o", str(tmp_path / "t.csv"), "--variant", "joint"]
+    assert main([*words, "--jobs", "1", "--quiet"]) == 0
+    with open(tmp_path / "t.columns.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    page = columns_page.page()
+    beside = dict(re.findall(r"^\| `(\w+)`(?: … `_s7`)? \| ([^|]+) \|$", page, re.M))
+    sections = {part.split(")=")[0]: part for part in page.split("\n(columns-")[1:]}
+    assert {row["block"] for row in rows} == {"", *columns_page.layout_of("joint").columns}
+    for row in rows:
+        if not row["block"]:
+            name = re.sub(r"^length_s\d$", "length_s0", row["column"])
+            assert beside[name] == row["meaning"]
+            continue
+        section = sections[row["block"]]
+        assert f"`{row['column']}`" in section
+        assert section.split("\n\n")[1].lower() == f"{row['meaning']}.".lower()
+        found = column_meaning.explain(row["column"])
+        assert found.block == row["block"]
+        assert re.findall(r"\d+", found.scale.split(";")[0]) == row["scales"].split()
+
+
+def test_every_row_of_the_dictionary_has_the_cells_of_its_heading():
+    """A bar within a cell, as in |grad u|, shifts the columns behind it."""
+    width, checked = 0, 0
+    for line in columns_page.page().splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+        if cells and width:
+            assert cells == width, line
+            checked += 1
+        width = cells
+    assert checked > 100
+
+
+def test_words_are_those_of_the_statistics_and_channels():
+    assert tuple(column_words.STATISTICS) == pooling.STATISTICS
+    units = {channel.name: channel.unit for channel in channels.CHANNELS}
+    assert units["density"].replace("^-n", "⁻ⁿ") == column_words.LOCAL["density"][1]
+    assert not any(units[name] for name in ("dimension", "transition", "spectrum"))
+    assert set(column_words.LOCAL) - {"log density", "gradient"} <= set(units)
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -102,14 +149,14 @@ def test_every_column_of_a_table_and_of_points_is_explained(n):
     page = columns_page.page()
     points = np.random.default_rng(0).random((30, n))
     s = hf.signatures(points, lengths=[0.1, 0.2], with_directions=True)
-    channels = [name for name in hf.io.channel_names() if name != "local_type"]
-    for name in (*s.get_feature_names_out(channels), "local_type_s0"):
-        found = columns.explain_point(name)
+    wanted = [name for name in hf.io.channel_names() if name != "local_type"]
+    for name in (*s.get_feature_names_out(wanted), "local_type_s0"):
+        found = column_meaning.explain_point(name)
         assert all((found.channel, found.unit, found.high)), name
         assert f"`{re.sub('_s1$', '_s0', name)}`" in page, name
-    assert {f"`{name}`" for name in _dictionary._FIXED} <= set(re.findall(r"`\w+`", page))
+    assert {f"`{name}`" for name in column_words.BESIDE} <= set(re.findall(r"`\w+`", page))
     with pytest.raises(ValueError, match="'normal_s0'"):
-        columns.explain_point("normal_s0")
+        column_meaning.explain_point("normal_s0")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +164,7 @@ def test_every_column_of_a_table_and_of_points_is_explained(n):
 )
 def test_a_name_that_is_no_column_is_refused(name):
     with pytest.raises(ValueError, match=re.escape(repr(name))):
-        columns.explain(name)
+        column_meaning.explain(name)
 
 
 def test_paper_page_names_things_that_exist():

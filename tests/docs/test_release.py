@@ -8,7 +8,7 @@ import pytest
 
 import heatfield as hf
 from benchmarks.lib.results import ROOT
-from tools.release_content import check_wheel, needed
+from tools.release_content import check_extra, check_wheel, needed
 
 CONDA_NAMES = {
     "finufft": "python-finufft",
@@ -122,3 +122,20 @@ def test_the_sdist_holds_what_its_tests_use():
     assert {"tools", "benchmarks", "tests", "packaging"} <= used
     hidden = {name for name in used if name.startswith(".")}  # their tests are skipped
     assert used - hidden - {"pyproject.toml"} <= set(found["sdist"]["include"])
+
+
+NEEDED = {
+    "none": (), "io": ("laspy", "pyarrow"), "show": ("matplotlib", "skimage"), "torch": ("torch",),
+    "search": ("faiss",), "cluster": ("distributed", "fsspec"), "dimension": ("skdim",),
+    "baselines": ("open3d",), "persistence": ("multipers",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("extra", NEEDED)
+def test_what_a_release_tries_of_an_extra_works_here(extra, monkeypatch, tmp_path, capsys):
+    """So that a name that has moved is found before a release is built."""
+    for module in NEEDED[extra]:
+        pytest.importorskip(module)
+    monkeypatch.chdir(tmp_path)
+    check_extra(extra)
+    assert f"works with the extra '{extra}' alone" in capsys.readouterr().out

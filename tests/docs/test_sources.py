@@ -125,3 +125,8 @@ def test_spelling(tmp_path):
     done = subprocess.run([*command, str(wrong)], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode > 0
     assert "teh" in done.stdout
+
+
+def test_the_bars_of_a_norm_are_of_one_height():
+    """A browser stretches each bar to what stands beside it: the second one to its exponent only."""
+    assert to_mathml(r"\lVert x \rVert^2").count('<mo stretchy="false">‖</mo>') == 2

@@ -235,3 +235,9 @@ def test_a_path_is_read(tmp_path):
     one, two = (hf.patterns.envelope_test(p, simulations=39) for p in (tmp_path / "a.csv", points))
     assert one.as_dict() == two.as_dict()
     assert hf.view.view_page(str(tmp_path / "a.csv")) == hf.view.view_page(points)
+
+
+def test_a_box_in_a_summary_has_six_digits():
+    box = Box([1 / 3, 0.0], [100.0, 2e6 / 3])
+    assert str(box) == "Box([0.333333, 0.0], [100.0, 666667.0])"
+    assert repr(box) == f"Box([{1 / 3}, 0.0], [100.0, {2e6 / 3}])"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from heatfield.cli._dictionary import _FIXED
+from heatfield._features.column_meaning import Column, explain, explain_point
+from heatfield._features.column_words import BESIDE, BESIDE_LENGTH, BLOCKS
+from heatfield._features.layout import SCHEMA, VARIANT_BLOCKS, Layout, layout
 from heatfield.io import channel_names
-
-from .columns import Column, explain, explain_point, layout_of
 
 _INTRO = """# Column dictionary
 
@@ -37,8 +37,6 @@ that does not vary.
 
 def page() -> str:
     """The whole dictionary in three dimensions at eight scales."""
-    from heatfield._features.layout import SCHEMA, VARIANT_BLOCKS
-
     joint, desc = layout_of("joint"), layout_of("desc")
     text = _INTRO.format(schema=SCHEMA, coupling=_sentence(explain("coupling_spectrum2_s3_s5")))
     blocks = VARIANT_BLOCKS["joint"]
@@ -50,18 +48,26 @@ def page() -> str:
         names = list(joint.names[joint.columns[block]])
         if block in desc.columns:
             names = list(dict.fromkeys([*desc.names[desc.columns[block]], *names]))
-        text += f"\n(columns-{block})=\n## {block}\n\n{_table(names)}\n{_list(block, names)}"
+        text += f"\n(columns-{block})=\n## {block}\n\n{_sentence_of(block)}\n\n{_table(names)}\n{_list(block, names)}"
     return text + _beside() + _of_points()
+
+
+def layout_of(variant: str, n: int = 3, n_scales: int = 8) -> Layout:
+    """The columns of a variant with all its blocks and the default centres."""
+    return layout(variant, VARIANT_BLOCKS[variant], n, n_scales, [float(c) for c in range(n + 1)])
+
+
+def _sentence_of(block: str) -> str:
+    """The block in one line, as ``describe`` writes it beside a table."""
+    return f"{BLOCKS[block][0].upper()}{BLOCKS[block][1:]}."
 
 
 def _beside() -> str:
     """Columns of a table of `describe` that are no features."""
     lines = ["", "(columns-beside)=", "## Beside the features", "", "In a table of `heatfield describe`.", ""]
     lines += ["| column | what |", "|---|---|"]
-    lines += [f"| `{name}` | {what} |" for name, what in _FIXED.items()]
-    return "\n".join(
-        [*lines, "| `length_s0` … `length_s7` | √t of this scale, in the unit of the data |", ""]
-    )
+    lines += [f"| `{name}` | {what} |" for name, what in BESIDE.items()]
+    return "\n".join([*lines, f"| `length_s0` … `_s7` | {BESIDE_LENGTH} |", ""])
 
 
 def point_columns(n: int = 3) -> list[str]:
@@ -77,13 +83,19 @@ def _of_points() -> str:
         "One row per point: `describe --per-point` (the first four kinds, others by `--point-channels`), `survey` and "
         "`s.per_point()`. `_s0` is the finest scale; files state √t of each. Below, e_k = 1 + 2tλ_k is the extent along the k-th direction.",
         "",
+        ":::{div} words",
         "| column | what | unit | a high value means |",
         "|---|---|---|---|",
     ]
     for name in point_columns():
         c = explain_point(name)
-        lines.append(f"| `{name}` | {c.channel} | {c.unit} | {c.high} |".replace("|n_z|", "abs(n_z)"))
-    return "\n".join([*lines, ""])
+        lines.append(_row(f"`{name}`", c.channel, c.unit, c.high))
+    return "\n".join([*lines, ":::", ""])
+
+
+def _row(*cells: str) -> str:
+    """A row of a table; a bar within a cell, as in |n_z|, would end it."""
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _sentence(c: Column) -> str:
@@ -98,15 +110,16 @@ def _table(names: list[str]) -> str:
     lines = ["| column | what | statistic | unit | a high value means |", "|---|---|---|---|---|"]
     for group in groups.values():
         c = explain(group[0])
-        shown = f"`{group[0]}`" if len(group) == 1 else f"`{group[0]}` … `{group[-1]}`"
+        last = re.search(r"(_s\d+)+$", group[-1])
+        shown = f"`{group[0]}`" if len(group) == 1 or last is None else f"`{group[0]}` … `{last[0]}`"
         what, high = c.channel, c.high
         if scales := re.search(r"_s(\d+)_s(\d+)$", group[0]):  # a row for many pairs of scales names none
             for number, word in zip(scales.groups(), ("first", "second"), strict=True):
                 what, high = (
                     re.sub(rf"scale {number}\b", f"the {word} scale", text) for text in (what, high)
                 )
-        lines.append(f"| {shown} | {what} | {c.statistic} | {c.unit} | {high} |")
-    return "\n".join(lines) + "\n"
+        lines.append(_row(shown, what, c.statistic, c.unit, high))
+    return "\n".join([":::{div} words", *lines, ":::", ""])
 
 
 def _list(block: str, names: list[str]) -> str:

@@ -27,7 +27,8 @@ def to_mathml(tex: str, *, block: bool = False) -> str:
         text = tex2mathml(tex, as_block=block)
     except Exception as error:
         raise ValueError(f"cannot convert the formula {tex!r}: {error}") from error
-    return re.sub(r">\s+<", "><", text)
+    # Bars that a browser stretches: an exponent at the second one would leave the pair of unequal height.
+    return re.sub(r">\s+<", "><", text).replace("<mo>‖</mo>", '<mo stretchy="false">‖</mo>')
 
 
 def _inline(self: Any, node: nodes.math) -> None:

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._base.check import (
-    GREATEST_LENGTH,
-    GREATEST_RATIO,
-    Array,
-    as_points,
-    check_choice,
-    check_tol,
-    thread_count,
-)
+from .._base.check import Array, as_points, check_choice, check_tol, thread_count
 from .._base.summary import Summarised, Summary
-from .._base.threads import pieces, run_pieces
 from .._cloud.arrange import BLOCK
 from .._cloud.cloud import ArrangedCloud
-from .._sums.columns import LOG_ACCURACY
 from .._sums.dense_or_fast import field_uses_fast
+from .arguments import as_weights
+from .evaluation import Evaluation, in_range
 from .summary import summary_of_field
-from .sums import field_columns, field_sums
-from .to_tolerance import FastField, dimension_of
+from .to_tolerance import FastField
 
 if TYPE_CHECKING:
     from .heat_body import HeatBody
-
-# Places times sources times times that one thread sums in roughly a quarter of a second.
-_PIECE = 1e8
 
 
 class HeatField(Summarised):
@@ -96,7 +82,7 @@ class HeatField(Summarised):
             raise ValueError(
                 f"points is empty: a heat field needs at least one point, got shape {checked.shape}"
             )
-        heat = _as_weights(weights, checked.shape[0])
+        heat = as_weights(weights, checked.shape[0])
         self._method = check_choice(method, "method", ("auto", "dense", "fast"))
         self._tol = check_tol(tol, np.dtype(np.float64))
         self._n_threads = thread_count(n_jobs)
@@ -151,8 +137,8 @@ class HeatField(Summarised):
         >>> float(field.value([[99.0]], t=1.0)[0]), field.log_value([[99.0]], t=1.0).round(2).tolist()
         (0.0, [-2451.52])
         """
-        view = _View(self, at, t, moments=False)
-        return view.shaped(view.log_value)
+        found = Evaluation(self, at, t, moments=False)
+        return found.shaped(found.log_value)
 
     def value(self, at: ArrayLike, t: ArrayLike) -> Array:
         """u(y, t), 0 where it is below the smallest number there is. (q,) or (q, T).
@@ -168,7 +154,7 @@ class HeatField(Summarised):
         -------
         u : (q,), or (q, T) for several times
         """
-        return _in_range(lambda: np.exp(self.log_value(at, t)))
+        return in_range(lambda: np.exp(self.log_value(at, t)))
 
     def gradient(self, at: ArrayLike, t: ArrayLike) -> Array:
         """The gradient of u in space, u <x_j - y> / 2t, <> the mean under the weights at y. (q, [T,] n).
@@ -189,13 +175,13 @@ class HeatField(Summarised):
         >>> hf.HeatField([[0.0, 0.0]]).gradient([[1.0, 2.0]], t=0.5).round(4).tolist()
         [[-0.0131, -0.0261]]
         """
-        view = _View(self, at, t, moments=True)
-        return view.shaped(_in_range(lambda: np.exp(view.log_value)[..., None] * view.log_gradient))
+        found = Evaluation(self, at, t, moments=True)
+        return found.shaped(in_range(lambda: np.exp(found.log_value)[..., None] * found.log_gradient))
 
     def _log_value_and_gradient(self, at: ArrayLike, t: ArrayLike) -> tuple[Array, Array]:
         """log u and its gradient in space, for the price of one."""
-        view = _View(self, at, t, moments=True)
-        return view.shaped(view.log_value), view.shaped(view.log_gradient)
+        found = Evaluation(self, at, t, moments=True)
+        return found.shaped(found.log_value), found.shaped(found.log_gradient)
 
     def hessian(self, at: ArrayLike, t: ArrayLike) -> Array:
         """The second derivatives of u in space; their trace is du/dt. (q, [T,] n, n).
@@ -214,10 +200,10 @@ class HeatField(Summarised):
         >>> hf.HeatField([[0.0]], [2.0]).hessian([[0.0]], t=0.5).round(4).tolist()
         [[[-0.7979]]]
         """
-        view = _View(self, at, t, moments=True)
-        g = view.log_gradient
-        inner = view.log_hessian + g[..., :, None] * g[..., None, :]
-        return view.shaped(_in_range(lambda: np.exp(view.log_value)[..., None, None] * inner))
+        found = Evaluation(self, at, t, moments=True)
+        g = found.log_gradient
+        inner = found.log_hessian + g[..., :, None] * g[..., None, :]
+        return found.shaped(in_range(lambda: np.exp(found.log_value)[..., None, None] * inner))
 
     def log_hessian(self, at: ArrayLike, t: ArrayLike) -> Array:
         """The second derivatives Q of log u in space. (q, [T,] n, n).
@@ -241,8 +227,8 @@ class HeatField(Summarised):
         >>> (1 + 2 * 0.1 * Q).round(3).diagonal().tolist()  # 1 along the data, 0 across
         [1.0, 0.0]
         """
-        view = _View(self, at, t, moments=True)
-        return view.shaped(view.log_hessian)
+        found = Evaluation(self, at, t, moments=True)
+        return found.shaped(found.log_hessian)
 
     def dimension(self, at: ArrayLike, t: ArrayLike) -> Array:
         """d_heat = n + 2t d/dt log u = <|x_j - y|**2> / 2t. (q,) or (q, T).
@@ -258,8 +244,8 @@ class HeatField(Summarised):
         -------
         d : (q,) or (q, T)
         """
-        view = _View(self, at, t, moments=True)
-        return view.shaped(view.dimension)
+        found = Evaluation(self, at, t, moments=True)
+        return found.shaped(found.dimension)
 
     def heat_body(self, t: float, alpha: float = 0.5, *, resolution: int | None = None) -> HeatBody:
         """The superlevel set {u >= alpha max_i u(x_i, t)}, for n <= 3, on a grid that holds all of it.
@@ -287,162 +273,3 @@ class HeatField(Summarised):
         from .heat_body import heat_body
 
         return heat_body(self, t, alpha, resolution)
-
-
-class _View:
-    """One evaluation: the sums at q places and T times, and what is read from them, in original units."""
-
-    def __init__(self, field: HeatField, at: ArrayLike, t: ArrayLike, *, moments: bool) -> None:
-        self.n = field.points.shape[1]
-        self.times, self.single = _as_times(t)
-        cloud = field._cloud
-        exponent = cloud.exponent
-        places = np.ldexp(_as_places(at, self.n) - cloud.origin, -exponent)
-        _check_reach(places, at)
-        unit = np.ldexp(self.times, -2 * exponent)
-        bad = ~((unit > 1e-300) & (unit < 1e300))
-        if bad.any():
-            raise ValueError(
-                f"t = {self.times[bad][0]} is out of all proportion to the extent of points, "
-                f"about {math.ldexp(1.0, exponent):.3g}"
-            )
-        self._unit = unit[None, :, None]
-        q, m, steps = places.shape[0], field.points.shape[0], self.times.size
-        self._log_unit = field._log_unit
-        self._length = math.ldexp(1.0, exponent)
-        n_threads = field._n_threads
-        if field._uses_fast(q):
-            self._rows = field._fast.sums(cloud.arranged(places), unit, moments, field._tol, n_threads)
-            return
-        self._rows = np.empty((q, steps, field_columns(self.n, moments)))
-
-        def work(first: int, last: int) -> None:
-            field_sums(
-                cloud.points,
-                cloud.boxes,
-                field._logs,
-                field._heaviest,
-                unit,
-                places,
-                first,
-                last,
-                LOG_ACCURACY[np.dtype(np.float64)],
-                moments,
-                self._rows,
-            )
-
-        size = min(max(1, int(_PIECE / (m * steps))), math.ceil(q / (4 * n_threads)) or 1)
-        run_pieces(work, pieces(q, size), n_threads, progress="places")
-
-    def shaped(self, table: Array) -> Array:
-        """(q, T, ...), or (q, ...) where t was a number."""
-        return table[:, 0] if self.single else table
-
-    @property
-    def log_value(self) -> Array:
-        return self._rows[:, :, 0] + (self._log_unit - 0.5 * self.n * np.log(4.0 * np.pi * self.times))
-
-    @property
-    def log_gradient(self) -> Array:
-        return self._rows[:, :, 1 : 1 + self.n] * (self._length / (2.0 * self.times[:, None]))
-
-    @property
-    def log_hessian(self) -> Array:
-        n = self.n
-        upper = np.triu_indices(n)
-        scaled = np.empty((*self._rows.shape[:2], n, n))
-        scaled[:, :, upper[0], upper[1]] = self._rows[:, :, 1 + n :] / (2.0 * self._unit)
-        scaled[:, :, upper[1], upper[0]] = scaled[:, :, upper[0], upper[1]]
-        scaled -= np.eye(n)
-        return scaled / (2.0 * self.times[:, None, None])
-
-    @property
-    def dimension(self) -> Array:
-        return dimension_of(self._rows, self.n, self._unit[:, :, 0])
-
-
-def _as_weights(weights: ArrayLike | None, m: int) -> Array:
-    if weights is None:
-        return np.ones(m)
-    heat = _as_numbers(weights, "weights", f"have shape (m,) with m = {m} points")
-    if heat.shape != (m,):
-        raise ValueError(f"weights must have shape (m,) with m = {m} points, got shape {heat.shape}")
-    bad = np.flatnonzero(~(np.isfinite(heat) & (heat >= 0.0)))
-    if bad.size:
-        raise ValueError(f"weights must be non-negative and finite, got weights[{bad[0]}] = {heat[bad[0]]}")
-    if not heat.any():
-        raise ValueError(f"weights are all zero: at least one of the {m} points must give heat")
-    least, most = int(np.argmin(np.where(heat > 0.0, heat, np.inf))), int(np.argmax(heat))
-    if heat[most] * (1.0 / GREATEST_RATIO) > heat[least]:
-        raise ValueError(
-            f"weights must lie within a factor of {GREATEST_RATIO:g}, "
-            f"got weights[{least}] = {heat[least]} and weights[{most}] = {heat[most]}"
-        )
-    return heat
-
-
-def _in_range(values: Callable[[], Array]) -> Array:
-    """Heat in the caller's unit of length, or a ValueError where double precision has no such number."""
-    with np.errstate(over="ignore"):
-        found = values()
-    if not np.isfinite(found).all():
-        raise ValueError(
-            "the heat or its derivative is above 1e308 in this unit of length; "
-            "change the unit, or use log_value"
-        )
-    return found
-
-
-def _as_times(t: ArrayLike) -> tuple[Array, bool]:
-    """Diffusion times as (T,), in any order, and whether a single number was given."""
-    times = _as_numbers(t, "t", "be a number or a list of numbers")
-    if times.ndim > 1:
-        raise ValueError(f"t must be a number or have shape (T,), got shape {times.shape}")
-    if times.size == 0:
-        raise ValueError("t is empty: at least one diffusion time is needed")
-    single = times.ndim == 0
-    times = np.atleast_1d(times)
-    bad = np.flatnonzero(~(np.isfinite(times) & (times > 0.0)))
-    if bad.size:
-        where = "t" if single else f"t[{bad[0]}]"
-        raise ValueError(f"t must be positive and finite, got {where} = {times[bad[0]]}")
-    return times, single
-
-
-def _as_places(at: ArrayLike, n: int) -> Array:
-    """Like `as_points`, but n is known: nothing is guessed, and any extent is allowed."""
-    places = _as_numbers(at, "at", f"be a (q, n) array of numbers with n = {n}")
-    if places.ndim != 2 or places.shape[1] != n:
-        raise ValueError(
-            f"at must have shape (q, n) with n = {n} as the points have, got shape {places.shape}"
-        )
-    bad = ~np.isfinite(places)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise ValueError(f"at has {places[row, column]} in row {row}, column {column}")
-    return places
-
-
-def _check_reach(places: Array, at: Any) -> None:
-    """Squared distances must stay in the range of float64."""
-    far = np.flatnonzero(~(np.abs(places) < GREATEST_LENGTH).all(axis=1))
-    if far.size:
-        raise ValueError(
-            f"at has row {far[0]}, {np.asarray(at)[far[0]].tolist()}, "
-            "more than 1e140 times the extent of points away"
-        )
-
-
-def _as_numbers(values: ArrayLike, name: str, must: str) -> Array:
-    """A float64 array, or a ValueError that says what ``name`` must be."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "fiu":
-            raise TypeError
-    except (TypeError, ValueError):
-        text = repr(values)
-        shown = text if len(text) <= 60 else text[:57] + "..."
-        raise ValueError(f"{name} must {must}, got {type(values).__name__} {shown}") from None
-    return (
-        np.ascontiguousarray(array, dtype=np.float64) if array.ndim else np.asarray(array, dtype=np.float64)
-    )

@@ -47,6 +47,14 @@ def collect(paths: Iterable[str]) -> tuple[list[str], int]:
     return sorted(found), skipped
 
 
+def check_folder(path: str | Path) -> None:
+    """A ValueError where it is no folder."""
+    if os.path.isfile(path):
+        raise ValueError(f"{str(path)!r} is a file; a folder of files is expected")
+    if not os.path.isdir(path):
+        raise ValueError(f"there is no folder {str(path)!r}; check the spelling")
+
+
 def _walk(folder: str) -> tuple[set[str], int]:
     found, skipped = set(), 0
     for place, folders, files in os.walk(folder):

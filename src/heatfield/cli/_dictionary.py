@@ -13,30 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.files import write_atomically
+from .._features.column_words import BESIDE, BESIDE_LENGTH, BLOCKS
 from .._features.descriptor import HFSDescriptor
 from .._signatures.scales import geometric
 
 COLUMNS = b"column,block,scales,meaning"
-_BLOCKS = {
-    "global": "of the cloud as a whole: energy E2, response C2, roughness, relative roughness",
-    "hds": "heat dimension spectrum: share of the points of a dimension, and how it differs where heat is",
-    "density": "heat field u at the points, pooled over them (joint: its logarithm)",
-    "dimension": "heat dimension: 1 on a filament, 2 on a surface, 3 in a volume",
-    "transition": "tau, how fast the dimension changes with log t",
-    "spectrum": "2t times an eigenvalue of the log-Hessian: 0 along the data, -1 across",
-    "gradient": "sqrt(2t) |grad log u|: how far to one side the neighbours lie",
-    "correlation": "correlation of two channels over the points",
-    "coupling": "correlation of a channel with itself at a coarser scale",
-    "neighbourhood": "how much a channel varies around a point",
-}
-_FIXED = {
-    "file": "where the cloud came from",
-    "points_in_file": "points in the file; nodes of a skeleton, vertices of a mesh",
-    "points": "points that were described",
-    "label": "class, from the folder or from --labels",
-    "r_nn": "mean distance to the nearest other point, in the unit of the data",
-    "diameter": "largest distance between two points, in the unit of the data",
-}
 
 
 def facts_of(
@@ -66,13 +47,13 @@ def write_dictionary(target: Path, facts: dict[str, NDArray[Any]], descriptor: H
     writer.writerow(COLUMNS.decode().split(","))
     for name in ("file", "points_in_file", "points", *facts):
         length = re.fullmatch(r"length_s(\d+)", name)
-        meaning = "sqrt(t) of this scale, in the unit of the data" if length else _FIXED[name]
+        meaning = BESIDE_LENGTH if length else BESIDE[name]
         writer.writerow([name, "", length[1] if length else "", meaning])
     layout = descriptor.layout()
     for block, place in layout.columns.items():
         for name in layout.names[place]:
             scales = " ".join(re.findall(r"_s(\d+)", name))
-            writer.writerow([name, block, scales, _BLOCKS[block]])
+            writer.writerow([name, block, scales, BLOCKS[block]])
     write_atomically(path, out.getvalue().encode())
     return path
 

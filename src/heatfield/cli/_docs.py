@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ._docs_pages import find_page
+
 # Where `make docs` puts the site, below the root of a clone.
 _SITE = Path("docs", "_build", "html")
 
@@ -15,7 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "page",
         nargs="?",
         metavar="PAGE",
-        help="a name such as HeatField or plot.pipeline, or a page such as guide/view (default: the start)",
+        help="a name such as HeatField or plot.pipeline, a page such as guide/view, or a word of its name"
+        " or title such as columns (default: the start)",
     )
     parser.add_argument(
         "--site", type=Path, metavar="FOLDER", help="the built site (default: that of the clone)"
@@ -48,21 +51,3 @@ def find_site(folder: Path | None = None) -> Path:
         f"the documentation is not built: 'make docs' in a clone of heatfield writes {_SITE}/index.html; or"
         " name a built site with --site FOLDER"
     )
-
-
-def find_page(site: Path, name: str | None) -> Path:
-    """The start page, the page of a public name, or a page by its path in the site."""
-    if name is None:
-        return site / "index.html"
-    short = name.removeprefix("hf.").removeprefix("heatfield.")
-    api = [f"api/heatfield.{short}.html", f"api/heatfield.{short}-class.html"]
-    for path in (*api, f"{name.removesuffix('.html')}.html", f"{name.rstrip('/')}/index.html"):
-        page = (site / path).resolve()
-        # Names are compared letter by letter: on some file systems Signatures would open signatures.
-        if (
-            page.is_relative_to(site)
-            and page.parent.is_dir()
-            and page.name in {p.name for p in page.parent.iterdir()}
-        ):
-            return page
-    raise ValueError(f"the documentation has no page {name!r}")

@@ -24,6 +24,12 @@ def check_page(out: Path, source: str, option: str = "--out") -> Path:
     return out
 
 
+def page_size(page: str | bytes) -> str:
+    """``0.2 MB``; below a tenth of one, ``41 kB``."""
+    size = len(page)
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
+
+
 def save_picture(figure: Any, path: Path, dpi: int) -> None:
     """A PNG with our mark, whole or not at all."""
     buffer = io.BytesIO()

@@ -57,14 +57,14 @@ def run(options: argparse.Namespace) -> int:
     from .._base.progress import progress_bar
     from ..plot._style import pyplot
     from ..report import report_page
+    from ._collect import check_folder
     from ._lock import alone
-    from ._pages import check_page
+    from ._pages import check_page, page_size
     from ._parts import clear_parts, parts_of
     from ._scores import time_left
 
     out = check_page(options.out, options.folder)
-    if not Path(options.folder).is_dir():
-        raise ValueError(f"there is no folder {options.folder!r}; check the spelling")
+    check_folder(options.folder)
     for name in ("folds", "budget"):
         check_count(getattr(options, name), f"--{name}", 2)
     thread_count(options.jobs)
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
         clear_parts(parts_of(out))
     if not options.quiet:
         seconds = time.perf_counter() - started
-        print(f"{out}: {len(page) / 1e6:.1f} MB after {seconds:.1f} s; open it in a browser")
+        print(f"{out}: {page_size(page)} after {seconds:.1f} s; open it in a browser")
         if options.figures is not None:
             print(f"{len(drawn)} figures -> {options.figures}")
     if collection.broken:

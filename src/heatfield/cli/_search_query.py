@@ -20,7 +20,7 @@ from .._search.sketch import sketch
 from ._collect import collect
 from ._features import safe_cell, write_errors
 from ._ours import begins_with, is_errors, may_replace
-from ._pages import check_page
+from ._pages import check_page, page_size
 from ._reading import printable, read_clouds, saved_reading
 
 _COLUMNS = ("query", "rank", "name", "label", "distance", "most_alike")
@@ -156,7 +156,7 @@ def _write_page(
     )
     write_atomically(options.page, page.encode("utf-8", "replace"))
     if not options.quiet:
-        print(f"{options.page}: {len(page) / 1e6:.1f} MB; open it in a browser")
+        print(f"{options.page}: {page_size(page)}; open it in a browser")
 
 
 def _hit_sketch(index: HFSIndex, row: int, reading: dict[str, object]) -> np.ndarray | None:

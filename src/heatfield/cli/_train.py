@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._base.progress import trainings_to_come
 from .._classifier.auto_words import AUTO_WORDS
+from ._collect import check_folder
 from ._ours import is_kept
 from ._parts import clear_parts, parts_of
 from ._reading import read_clouds, reading_options, skeleton_words
@@ -141,8 +142,7 @@ def _labelled(options: argparse.Namespace, parts: Path) -> tuple[list[str], list
     """Files and their labels: of at least two classes, and none that the training itself keeps."""
     from ..datasets._folder import labelled_files
 
-    if not options.folder.is_dir():
-        raise ValueError(f"there is no folder {str(options.folder)!r}; check the spelling")
+    check_folder(options.folder)
     if options.folds != 0 and options.folds < 2:
         raise ValueError(f"--folds must be at least 2, or 0 for no cross-validation, got {options.folds}")
     found = zip(*labelled_files(options.folder, options.labels), strict=True)

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     from ..io import ReadError, read_cloud
     from ..io._point_signatures import coordinate_unit
     from ..view import view_page
-    from ._pages import check_page
+    from ._pages import check_page, page_size
     from ._reading import printable
     from ._words import in_command_words
 
@@ -78,5 +78,5 @@ def run(options: argparse.Namespace) -> int:
     write_atomically(out, page.encode())
     if m > options.most_points:
         say(f"drawn are {options.most_points:,} points chosen at random, with their signatures in all {m:,}")
-    say(f"{out}: {len(page) / 1e6:.1f} MB after {time.perf_counter() - started:.1f} s; open it in a browser")
+    say(f"{out}: {page_size(page)} after {time.perf_counter() - started:.1f} s; open it in a browser")
     return 0

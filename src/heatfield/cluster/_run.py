@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import __version__
 from .._base.progress import progress_bar
+from .._base.summary import plural
 from ._clock import added
 from ._executor import Executor, Work
 from ._first_pass import first_stage, keep_owned, measure_tile, read_tile, whole_cloud
@@ -122,7 +123,9 @@ def _entry(a: int, plan: Plan, fields: Fields, results: Sequence[dict[str, Any]]
             "reason": reason,
         }
     methods, counts = np.unique([str(result["methods"][a]) for result in results], return_counts=True)
-    how = ", ".join(f"{method} in {count} tiles" for method, count in zip(methods, counts, strict=True))
+    how = ", ".join(
+        f"{method} in {plural(int(count), 'tile')}" for method, count in zip(methods, counts, strict=True)
+    )
     reach = float(plan.halos[a])
     return {**entry, "method": "tile and halo", "halo": reach, "reason": f"halo of {reach:.4g}; {how}"}
 

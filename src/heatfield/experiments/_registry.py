@@ -122,6 +122,8 @@ def _entries() -> dict[str, Method]:
         _persistence("MP-I", "MPImage", 200.0),
         _persistence("MP-L", "MPLandscape", 200.0),
         _persistence("MP-HSM-C", "MPSignedMeasure", 100.0),
+        # Loops alone: how much the components, and with them the number of points, contribute.
+        _persistence("MP-HSM-C, degree 1", "MPSignedMeasure", 100.0, degrees=[1]),
         _persistence("GRIL", "GRIL", 800.0),
         _persistence("GC", "GraphCode", 500.0),
         _persistence("GC-NE", "GraphCode", 500.0, edges=False),

@@ -126,7 +126,7 @@ class PatternTest(Summarised):
 
     def _summary(self) -> Summary:
         lines: list[tuple[str, str | list[str]]] = [
-            ("p", f"{number(self.p)} by {plural(self.simulations, 'simulation')} in {self.window!r}"),
+            ("p", f"{number(self.p)} by {plural(self.simulations, 'simulation')} in {self.window}"),
             ("verdict", f"{self.verdict}, at level {self.level:g}"),
         ]
         for first, last, kind in self.ranges:

@@ -90,6 +90,10 @@ class Box:
     def __repr__(self) -> str:
         return f"Box({self.low.tolist()}, {self.high.tolist()})"
 
+    def __str__(self) -> str:
+        low, high = ([float(f"{value:.6g}") for value in corner] for corner in (self.low, self.high))
+        return f"Box({low}, {high})"
+
 
 class Polygon:
     """A polygon in the plane, perhaps with holes.

@@ -110,7 +110,7 @@ def read_model(
         raise ValueError(f"{str(target / FACTS)!r} was changed after it was saved: its checksum does not fit")
     held = facts.get("estimator", facts.get("kind", HFS))
     if held != estimator:
-        raise ValueError(f"{str(target)!r} holds a {held}, not a {estimator}")
+        raise ValueError(f"{str(target)!r} holds a saved {held}, not a saved {estimator}")
     if facts.get("schema") != schema:
         raise ValueError(
             f"{str(target)!r} was trained on features of schema {facts.get('schema')!r}, "

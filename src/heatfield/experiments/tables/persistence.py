@@ -9,8 +9,8 @@ from .._registry import METHODS
 from .._sets import DATA_SETS
 
 SETS = ("processes", "disks_annuli")
-ROWS = ("HFS-desc", "MP-HSM-C", "MP-L", "MP-I", "GC", "GC-NE", "GRIL", "HFS-full")
-SHOWN = ("MP-I", "MP-L", "GRIL", "MP-HSM-C", "GC", "GC-NE", "HFS-desc", "HFS-full")
+ROWS = ("HFS-desc", "MP-HSM-C", "MP-HSM-C, degree 1", "MP-L", "MP-I", "GC", "GC-NE", "GRIL", "HFS-full")
+SHOWN = ("MP-I", "MP-L", "GRIL", "MP-HSM-C", "MP-HSM-C, degree 1", "GC", "GC-NE", "HFS-desc", "HFS-full")
 
 
 def jobs(context: Context) -> list[Job]:
