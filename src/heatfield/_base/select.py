@@ -27,7 +27,7 @@ def copy_to(values: Any, out: Any, at: int) -> None:
         out[at + j] = values[j]
 
 
-@compiled(inner=True)
+@compiled(inline=True, inner=True)  # so that ``below`` is a constant in the loop
 def _split(values: Any, order: Any, lo: int, hi: int, pivot: float, below: bool) -> int:
     """Move what is smaller than the pivot (or, not ``below``, not larger) to the front.
 
