@@ -10,7 +10,7 @@ help:
 	@echo "make demo      set up, describe and classify built-in data, draw two pictures"
 	@echo "make test      set up, run the test suite"
 	@echo "make lint      ruff (lint and format) and mypy"
-	@echo "make bench     speed beside Open3D FPFH, HKS, torch and jakteristics -> benchmarks/results"
+	@echo "make bench     all benchmarks of speed, beside the last kept run -> benchmarks/results"
 	@echo "make experiments  the paper's tables (BUDGET=smoke, reduced or paper) -> benchmarks/results/experiments"
 	@echo "make docs      build the documentation into docs/_build/html, with every example run"
 	@echo "make release-check  build sdist and wheel, install them into empty environments, try them"
@@ -57,8 +57,9 @@ format: $(VENV)/.test
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# BENCH="--quick" for a smoke run, BENCH="--data FOLDER" for files per second too.
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks $(BENCH)
 
 # BENCH="main --data cath15=FOLDER --sets cath15" adds words of the command.
 experiments: $(VENV)/.bench

@@ -1,6 +1,6 @@
 """What a million points cost beside `signatures` (see `scaling`): times of their own, `joint`, far places.
 
-    python -m benchmarks.million [--cases adaptive,joint] [--jobs 2] [--minutes 2.5]
+    python -m benchmarks.million [--cases adaptive,joint] [--largest 1e5] [--jobs 2] [--minutes 2.5]
                                  [--since "2026-11-16 19:00"]
 
 Points on a sphere, 10**5 and 10**6 of them, so that the ratio shows the trend; tol = 1e-6. Every case is run
@@ -90,6 +90,7 @@ def measure(name: str, m: int, jobs: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", default=",".join(CASES), help="some of them")
+    parser.add_argument("--largest", type=float, default=SIZES[-1], help="largest number of points")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no case after so long")
     parser.add_argument("--since", default="", help="run again what is older than this date and time, UTC")
@@ -106,7 +107,7 @@ def main() -> None:
         raise SystemExit(f"unknown case {unknown[0]!r}: one of {', '.join(CASES)}")
     found = read(options.out, {"runs": {}})
     last_start = time.monotonic() + 60.0 * options.minutes
-    for key in [f"{name}/{m}" for m in SIZES for name in chosen]:
+    for key in [f"{name}/{m}" for m in SIZES if m <= options.largest for name in chosen]:
         known = found["runs"].get(key)
         if known and known["jobs"] == options.jobs and known["date"] >= options.since:
             continue

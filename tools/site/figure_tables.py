@@ -54,6 +54,25 @@ def describe(found: Result) -> str:
     )
 
 
+def first_call(found: Result) -> str:
+    head = ("call", "first process", "second process", "compiled in", "kernels", "longest of them")
+    rows = (
+        (
+            name,
+            f"{r['first_s']:.1f} s",
+            f"{r['second_s']:.1f} s",
+            f"{r['compile_s']:.1f} s",
+            len(r["kernels"]),
+            ", ".join(f"`{kernel.split('.')[-1]}` {s:.1f} s" for kernel, s in list(r["kernels"].items())[:2]),
+        )
+        for name, r in found["cases"].items()
+    )
+    return (
+        f"`python -m benchmarks.first_call`, {_when(found)}, {found['machine']['cores']} cores. Whole processes, imports\n"
+        f"included: the first with nothing kept, the second with what the first has kept.\n\n{table(head, rows)}"
+    )
+
+
 def proteins(found: Result) -> str:
     rows = (
         (n, f"{r['mean_class_accuracy']:.1f}", f"{r['train_accuracy']:.1f}", r["paper_on_scop"])

@@ -29,6 +29,7 @@ BLOCKS: dict[str, tuple[Path, Callable[[dict[str, Any]], str]]] = {
     "crossing": (RESULTS / "crossing.json", tables.crossing),
     "difficulty_disks": (RESULTS / "difficulty.json", tables.disks),
     "difficulty_processes": (RESULTS / "difficulty.json", tables.processes),
+    "first_call": (RESULTS / "first_call.json", tables.first_call),
     "fpfh_rotation": (RESULTS / "fpfh_rotation.json", tables.fpfh_rotation),
     "grid_error": (RESULTS / "grid_error.json", tables.grid_error),
     "local_covariance": (RESULTS / "local_covariance.json", tables.local_covariance),

@@ -11,13 +11,15 @@ node), a private folder in the temporary directory serves.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +27,8 @@ from typing import Any, TypeVar
 import llvmlite.binding
 import numba
 from numba.core import config
+from numba.core.registry import CPUDispatcher
+from numba.core.types.misc import unliteral
 
 from . import announce, interrupts
 from .files import user_cache
@@ -125,11 +129,48 @@ def _set_compiler_options() -> None:
             llvmlite.binding.set_option("heatfield", "-enable-epilogue-vectorization=false")
 
 
-def compiled(fastmath: set[str] | None = None, inline: bool = False) -> Callable[[F], F]:
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """No search for garbage, which takes a tenth of the compiler's time: most of its objects stay."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class _Compiled(CPUDispatcher):
+    """A compiled function that is compiled once per type of its arguments, not once per constant.
+
+    Numba compiles a function anew for a constant in a call (``select(values, None, 0, hi, k)``), and for a
+    variable that holds one before a loop changes it. Where a constant would help, LLVM finds it by itself.
+    """
+
+    def compile(self, sig: Any) -> Any:
+        with _without_collector():
+            return super().compile(sig)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        plain = [unliteral(argument) for argument in args]
+        return super().get_call_template(plain, {name: unliteral(kind) for name, kind in kws.items()})
+
+
+class _Inner(_Compiled):
+    """A compiled function without the code that takes its arguments out of Python's objects."""
+
+    def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
+        # Without this the process would jump to an address that is not there.
+        raise TypeError(f"{self.py_func.__qualname__} can only be called by compiled code")
+
+
+def compiled(fastmath: set[str] | None = None, inline: bool = False, inner: bool = False) -> Callable[[F], F]:
     """Compile for this machine's own instructions, without the GIL, cached on disk.
 
     ``inline`` is for short functions in inner loops: the compiler's own choice depends on everything else
-    that is linked into the caller.
+    that is linked into the caller. ``inner`` is for functions that only compiled code calls: code that
+    unpacks Python's objects takes as long to compile as a short function.
 
     Not for functions that are made by a function. Numba tells those of one name apart by a number that holds
     in one process only: code of two of them that two processes kept can carry the same symbol, and
@@ -137,6 +178,8 @@ def compiled(fastmath: set[str] | None = None, inline: bool = False) -> Callable
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath or False}
     options["forceinline"] = inline
+    options["no_cpython_wrapper"] = inner
+    options["no_cfunc_wrapper"] = True  # serves functions that are passed as arguments: there are none
 
     def decorate(function: F) -> F:
         if "<locals>" in function.__qualname__ and function.__module__.startswith("heatfield."):
@@ -149,11 +192,17 @@ def compiled(fastmath: set[str] | None = None, inline: bool = False) -> Callable
                 with _setting:  # read by numba while it decorates; other functions of the user keep theirs
                     before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
                     try:
-                        return numba.njit(cache=True, **options)(function)
+                        return _as_ours(numba.njit(cache=True, **options)(function), inner)
                     finally:
                         config.CACHE_DIR = before
             except (RuntimeError, OSError):  # numba cannot write there
                 continue
-        return numba.njit(**options)(function)
+        return _as_ours(numba.njit(**options)(function), inner)
 
     return decorate
+
+
+def _as_ours(dispatcher: Any, inner: bool) -> Any:
+    if isinstance(dispatcher, CPUDispatcher):  # not where NUMBA_DISABLE_JIT leaves plain functions
+        dispatcher.__class__ = _Inner if inner else _Compiled
+    return dispatcher

@@ -1,4 +1,4 @@
-"""Order statistics in place, for the median splits and the percentiles."""
+"""Order statistics in place, for the median splits and the percentiles; maximum and copy of an axis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,25 @@ import numpy as np
 from .compile import compiled
 
 
-@compiled()
+# Numba's own copies, minima and maxima of arrays serve every shape and layout: one of them takes the compiler
+# as long as a kernel. These are the same, for one axis.
+@compiled(inner=True)
+def largest_of(values: Any, lo: int, hi: int) -> float:
+    """The largest of ``values[lo:hi]``, which holds at least one and no NaN."""
+    largest = values[lo]
+    for j in range(lo + 1, hi):
+        largest = max(largest, values[j])
+    return largest
+
+
+@compiled(inner=True)
+def copy_to(values: Any, out: Any, at: int) -> None:
+    """The values into ``out``, from ``at`` on."""
+    for j in range(values.shape[0]):
+        out[at + j] = values[j]
+
+
+@compiled(inline=True, inner=True)  # so that ``below`` is a constant in the loop
 def _split(values: Any, order: Any, lo: int, hi: int, pivot: float, below: bool) -> int:
     """Move what is smaller than the pivot (or, not ``below``, not larger) to the front.
 

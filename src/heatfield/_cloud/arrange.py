@@ -79,8 +79,11 @@ def _sort(points: Any, order: Any, keys: Any, first: int, last: int) -> None:
 @compiled()
 def kd_order(points: Any) -> Any:
     """An order of the points in which every run of `BLOCK` of them is compact in space."""
-    order = np.arange(points.shape[0])
-    _sort(points, order, np.empty(points.shape[0]), 0, points.shape[0])
+    m = points.shape[0]
+    order = np.empty(m, np.int64)
+    for i in range(m):
+        order[i] = i
+    _sort(points, order, np.empty(m), 0, m)
     return order
 
 
@@ -145,7 +148,7 @@ def bounding_boxes(sources: Any) -> Any:
     return boxes
 
 
-@compiled()
+@compiled(inner=True)
 def block_gap_squared(low: Any, high: Any, boxes: Any, b: int) -> float:
     """Smallest squared distance between the box (low, high) and block b."""
     total = 0.0
@@ -155,7 +158,7 @@ def block_gap_squared(low: Any, high: Any, boxes: Any, b: int) -> float:
     return total
 
 
-@compiled()
+@compiled(inner=True)
 def block_reach_squared(low: Any, high: Any, boxes: Any, b: int) -> float:
     """Largest squared distance between the box (low, high) and block b."""
     total = 0.0

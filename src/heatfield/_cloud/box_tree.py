@@ -54,7 +54,7 @@ def grow(boxes: Any) -> tuple[Any, Any, Any]:
     return nodes, begin, size
 
 
-@compiled(inline=True)
+@compiled(inline=True, inner=True)
 def node_gap_squared(low: Any, high: Any, nodes: Any, i: int) -> float:
     """Smallest squared distance between the box (low, high) and that of node i."""
     total = 0.0
@@ -64,7 +64,7 @@ def node_gap_squared(low: Any, high: Any, nodes: Any, i: int) -> float:
     return total
 
 
-@compiled(inline=True)
+@compiled(inline=True, inner=True)
 def node_reach_squared(low: Any, high: Any, nodes: Any, i: int) -> float:
     """Largest squared distance between the box (low, high) and that of node i."""
     total = 0.0
@@ -74,13 +74,13 @@ def node_reach_squared(low: Any, high: Any, nodes: Any, i: int) -> float:
     return total
 
 
-@compiled()
+@compiled(inner=True)
 def points_in(begin: int, size: int, m: int) -> int:
     """How many points a run of blocks holds; only the very last block may be short."""
     return min(m, (begin + size) * BLOCK) - begin * BLOCK
 
 
-@compiled()
+@compiled(inner=True)
 def _walk(
     nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut: float, estimate: bool, m: int, found: Any
 ) -> int:  # fmt: skip

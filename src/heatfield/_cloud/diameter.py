@@ -16,7 +16,7 @@ from .box_tree import DEPTH, Tree, node_reach_squared
 _ORDERED = {"nnan", "nsz"}
 
 
-@compiled(_ORDERED)
+@compiled(_ORDERED, inner=True)
 def _farthest(sources: Any, i: int, start: int, stop: int) -> tuple[float, int]:
     best, at = -1.0, i
     for j in range(start, stop):
@@ -29,7 +29,7 @@ def _farthest(sources: Any, i: int, start: int, stop: int) -> tuple[float, int]:
     return best, at
 
 
-@compiled(_ORDERED)
+@compiled(_ORDERED, inner=True)
 def _largest(sources: Any, i: int, start: int, stop: int, best: float) -> float:
     if sources.shape[0] == 3:  # written out: an inner loop over the axes would stop the vector code
         x, y, z = sources[0], sources[1], sources[2]
@@ -109,9 +109,10 @@ def bound_directions(sources: Any, nodes: Any, begin: Any, size: Any) -> tuple[A
     n, m = sources.shape
     count = nodes.shape[0]
     direction_boxes = np.empty((count, 2, n))
-    direction_boxes[:, 0], direction_boxes[:, 1] = 1.0, -1.0
     radius = np.zeros(count)
-    center = 0.5 * (nodes[0, 0] + nodes[0, 1])
+    center = np.empty(n)
+    for k in range(n):
+        center[k] = 0.5 * (nodes[0, 0, k] + nodes[0, 1, k])
     for i in range(count - 1, -1, -1):
         if size[i] > 1:
             left, right = i + 1, i + 2 * ((size[i] + 1) // 2)
@@ -120,6 +121,8 @@ def bound_directions(sources: Any, nodes: Any, begin: Any, size: Any) -> tuple[A
                 direction_boxes[i, 0, k] = min(direction_boxes[left, 0, k], direction_boxes[right, 0, k])
                 direction_boxes[i, 1, k] = max(direction_boxes[left, 1, k], direction_boxes[right, 1, k])
             continue
+        for k in range(n):
+            direction_boxes[i, 0, k], direction_boxes[i, 1, k] = 1.0, -1.0
         for j in range(begin[i] * BLOCK, min(m, (begin[i] + 1) * BLOCK)):
             square = 0.0
             for k in range(n):
@@ -133,7 +136,7 @@ def bound_directions(sources: Any, nodes: Any, begin: Any, size: Any) -> tuple[A
     return direction_boxes, radius
 
 
-@compiled()
+@compiled(inner=True)
 def _bound_by_direction(direction_boxes: Any, radius: Any, a: int, b: int) -> float:
     """Upper bound of the squared distance between nodes a and b, from their directions.
 

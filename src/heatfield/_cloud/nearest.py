@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._base.compile import compiled
+from .._base.select import largest_of
 from .._base.threads import pieces, run_pieces
 from .arrange import BLOCK, block_gap_squared
 from .box_tree import DEPTH, Tree, node_gap_squared, points_in
@@ -22,7 +23,7 @@ _ORDERED = {"nnan", "nsz"}
 _FEW = 320
 
 
-@compiled(_ORDERED)
+@compiled(_ORDERED, inner=True)
 def _nearest_in_block(sources: Any, i: int, start: int, stop: int, nearest: float) -> tuple[float, int]:
     """Smallest positive squared distance from point i to a block, and how many lie exactly on it."""
     same = 0
@@ -62,7 +63,7 @@ def nearest_distinct(sources: Any, boxes: Any) -> tuple[Any, Any]:
         start, stop = a * BLOCK, min(m, (a + 1) * BLOCK)
         for i in range(start, stop):
             nearest[i], same[i] = _nearest_in_block(sources, i, start, stop, nearest[i])
-        farthest = nearest[start:stop].max()
+        farthest = largest_of(nearest, start, stop)
         for b in range(blocks):
             if b == a or block_gap_squared(boxes[0, :, a], boxes[1, :, a], boxes, b) > farthest:
                 continue
@@ -98,7 +99,7 @@ def nearest_of_many(sources: Any, tree: Tree, n_threads: int = 1) -> tuple[Any, 
     return nearest, same
 
 
-@compiled()
+@compiled(inner=True)
 def _is_one_place(node: Any) -> bool:
     same = True
     for k in range(node.shape[1]):
@@ -119,8 +120,11 @@ def nearest_by_tree(
         for i in range(start, stop):
             nearest[i], same[i] = _nearest_in_block(sources, i, start, stop, np.inf)
         for k in range(n):
-            low[k], high[k] = sources[k, start:stop].min(), sources[k, start:stop].max()
-        farthest = nearest[start:stop].max()
+            low[k] = high[k] = sources[k, start]
+            for j in range(start + 1, stop):
+                low[k] = min(low[k], sources[k, j])
+                high[k] = max(high[k], sources[k, j])
+        farthest = largest_of(nearest, start, stop)
         stack[0] = 0
         top = 1
         while top:
@@ -148,4 +152,4 @@ def nearest_by_tree(
                 seen = 1 if one_place else count
                 nearest[i], hits = _nearest_in_block(sources, i, begins, begins + seen, nearest[i])
                 same[i] += hits * (count // seen)
-            farthest = nearest[start:stop].max()
+            farthest = largest_of(nearest, start, stop)

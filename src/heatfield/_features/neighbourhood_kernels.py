@@ -37,7 +37,7 @@ def has_p10(b: int) -> bool:
     return b >= 3
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def _moments(weight: Any, field: Any, count: int, at: Any) -> tuple[Any, Any]:
     """The sums of w (f - f_i) and w (f - f_i)**2.
 
@@ -71,7 +71,10 @@ def neighbourhood_deviation(
     centred = np.empty(fields.shape, like.dtype)
     for f in range(count):
         for a in range(steps):
-            middle = fields[f, a].sum() / m
+            total = 0.0
+            for i in range(m):
+                total += fields[f, a, i]
+            middle = total / m
             for i in range(m):
                 centred[f, a, i] = fields[f, a, i] - middle
     tile = np.empty((n + 3, TILE + 24), like.dtype)
@@ -80,12 +83,16 @@ def neighbourhood_deviation(
     begins = np.empty(boxes.shape[2], np.int64)
     ends = np.empty(boxes.shape[2], np.int64)
     sums = np.empty((count, pairs.shape[0], 2))
+    target = np.empty(n)
     for b in range(steps):
         rates[b] = -LOG2_E / (4.0 * unit_scales[0, b])
     for i in range(m):
-        target = sources[:, i].copy()
+        for k in range(n):
+            target[k] = sources[k, i]
         gaps_to_blocks(target, boxes, gaps)
-        sums[:] = 0.0
+        for f in range(count):
+            for p in range(pairs.shape[0]):
+                sums[f, p, 0] = sums[f, p, 1] = 0.0
         for b in range(1, steps):
             cut = 4.0 * unit_scales[0, b] * (2.0 * log_accuracy + np.log(m))
             runs = find_runs(gaps, cut, m, begins, ends)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._base.compile import SUMS, compiled
-from .._base.select import percentile
+from .._base.select import copy_to, percentile
 
 STATISTICS = ("mean", "std", "p10", "p50", "p90")
 
@@ -16,7 +16,7 @@ STATISTICS = ("mean", "std", "p10", "p50", "p90")
 LEAST_DEVIATION = 1e-6
 
 
-@compiled()
+@compiled(inner=True)
 def log_positive(value: float) -> float:
     """Logarithm of a positive number; NaN elsewhere."""
     return np.log(value) if value > 0.0 else np.nan
@@ -31,7 +31,7 @@ def logs(values: Any) -> Any:
     return out
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def _total(values: Any) -> float:
     total = 0.0
     for i in range(values.shape[0]):
@@ -39,7 +39,7 @@ def _total(values: Any) -> float:
     return total
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def _squares_around(values: Any, mean: float) -> float:
     total = 0.0
     for i in range(values.shape[0]):
@@ -78,7 +78,7 @@ def pool(values: Any, scratch: Any) -> tuple[float, float, float, float, float]:
     Each percentile is searched for only in the part that the one before leaves.
     """
     mean, std = mean_and_std(values)
-    scratch[:] = values
+    copy_to(values, scratch, 0)
     m = scratch.shape[0]
     p50, rank = percentile(scratch, 0, m, 0.5)
     p90, _ = percentile(scratch, rank, m, 0.9)
@@ -112,7 +112,7 @@ def standardise(channels: Any, least: float = LEAST_DEVIATION) -> Any:
     return out
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def _dot(x: Any, y: Any) -> float:
     total = 0.0
     for i in range(x.shape[0]):

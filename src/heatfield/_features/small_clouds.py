@@ -15,6 +15,7 @@ import numpy as np
 
 from .._base.check import Array, OutOfRangeError, check_times, time_range
 from .._base.compile import compiled
+from .._base.select import copy_to
 from .._base.threads import even_pieces, run_pieces
 from .._cloud.arrange import arrange, bounding_boxes
 from .._cloud.diameter import diameter_squared
@@ -127,11 +128,12 @@ def _geometry(points: Any, ends: Any, sources: Any, nearest: Any, extents: Any, 
         end = ends[i]
         arranged, boxes, _, _, exponent = arrange(points[begin:end])
         exponents[i] = exponent
-        extents[i] = np.nan
-        sources[n * begin : n * end] = arranged.ravel()
+        extents[i, 0] = extents[i, 1] = np.nan
+        for k in range(n):
+            copy_to(arranged[k], sources, n * begin + k * (end - begin))
         if end - begin > 1:
             found, same = nearest_distinct(arranged, boxes)
-            nearest[begin:end] = found
+            copy_to(found, nearest, begin)
             spacing = math.ldexp(mean_spacing(found, same), exponent)
             if spacing > 0.0:
                 extents[i, 0] = spacing
@@ -204,7 +206,7 @@ def _rows(
             _joint_blocks(sources, boxes, unit, sums, channels, log_accuracy, like, joint, row)
 
 
-@compiled()
+@compiled(inner=True)
 def _local(sums: Any, unit: Any, factors: Any, gaps: Any, u: Any, d: Any, channels: Any) -> None:
     """Density, dimension and transition, as the formulas of `equations` have them, operation by operation."""
     m, steps = u.shape
@@ -229,7 +231,7 @@ def _local(sums: Any, unit: Any, factors: Any, gaps: Any, u: Any, d: Any, channe
             channels[2, steps - 1, i] = slope
 
 
-@compiled()
+@compiled(inner=True)
 def _spectrum(sums: Any, unit: Any, n: int, channels: Any) -> None:
     """The spectrum into the channels from the fourth on."""
     m, steps = sums.shape[0], sums.shape[1]
@@ -241,7 +243,7 @@ def _spectrum(sums: Any, unit: Any, n: int, channels: Any) -> None:
                 channels[3 + k, a, i] = values[i * steps + a, k] - 1.0
 
 
-@compiled()
+@compiled(inner=True)
 def _global(sums: Any, times: Any, unit: Any, factors: Any, n: int, log: bool, out: Any) -> None:
     """E2, C2, Dirichlet energy and its ratio to E2; on demand the logarithms of all but C2."""
     steps = times.shape[0]
@@ -260,7 +262,7 @@ def _global(sums: Any, times: Any, unit: Any, factors: Any, n: int, log: bool, o
         out[3 * steps + a] = log_positive(relative) if log else relative
 
 
-@compiled()
+@compiled(inner=True)
 def _joint_blocks(
     sources: Any, boxes: Any, unit: Any, sums: Any, channels: Any, log_accuracy: float, like: Any, first: Any,
     row: Any,
@@ -285,8 +287,9 @@ def _joint_blocks(
             couplings(standard, row[first[2] :])
     if first[3] >= 0:
         fields = np.empty((2 + n, steps, m))  # all but the transition
-        fields[:2] = channels[:2]
-        fields[2:] = channels[3:]
+        for f in range(2 + n):
+            for a in range(steps):
+                copy_to(channels[f if f < 2 else f + 1, a], fields[f, a], 0)
         deviation = neighbourhood_deviation(
             sources, boxes, unit, sums[:, :, WEIGHT], fields, log_accuracy, like
         )

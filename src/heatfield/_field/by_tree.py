@@ -36,7 +36,7 @@ def heaviest_in_nodes(heaviest: Any, begin: Any, size: Any) -> Any:
     return out
 
 
-@compiled()
+@compiled(inner=True)
 def _node_excess(node: Any, place: Any, centre: Any, h: Any) -> float:
     """The smallest excess that a source in a node can have."""
     total = 0.0
@@ -46,7 +46,7 @@ def _node_excess(node: Any, place: Any, centre: Any, h: Any) -> float:
     return total
 
 
-@compiled()
+@compiled(inner=True)
 def _strongest(
     sources: Any, logs: Any, nodes: Any, begin: Any, size: Any, heaviest: Any,
     place: Any, centre: Any, h: Any, rate: float, stack: Any,
@@ -80,7 +80,7 @@ def _strongest(
     return found
 
 
-@compiled()
+@compiled(inner=True)
 def _find_runs(
     m: int, nodes: Any, begin: Any, size: Any, heaviest: Any, place: Any, centre: Any, h: Any,
     rate: float, floor: float, stack: Any, begins: Any, ends: Any, sources: Any, logs: Any,

@@ -38,7 +38,7 @@ def field_columns(n: int, moments: bool) -> int:
     return 1 + n + n * (n + 1) // 2 if moments else 1
 
 
-@compiled()
+@compiled(inner=True)
 def _box_excess(boxes: Any, place: Any, centre: Any, h: Any, excess: Any) -> None:
     """The smallest excess that a source in each block can have."""
     excess[:] = 0.0
@@ -49,7 +49,7 @@ def _box_excess(boxes: Any, place: Any, centre: Any, h: Any, excess: Any) -> Non
             excess[b] += step * (step - twice)
 
 
-@compiled()
+@compiled(inner=True)
 def _strongest(
     sources: Any, logs: Any, heaviest: Any, excess: Any, centre: Any, h: Any, rate: float, apart: bool
 ) -> tuple[int, float, float]:
@@ -80,7 +80,7 @@ def _strongest(
     return found, best, distance
 
 
-@compiled(EXACT)
+@compiled(EXACT, inner=True)
 def _fill_excess(tile: Any, count: int, h: Any) -> None:
     """Row n+2 of the tile: the excess r . r - 2 r . h of each of its sources."""
     n = h.shape[0]
@@ -94,26 +94,26 @@ def _fill_excess(tile: Any, count: int, h: Any) -> None:
             excess[j] -= row[j] * twice
 
 
-@compiled(EXACT)
+@compiled(EXACT, inner=True)
 def _copy(source: Any, row: Any) -> None:
     for j in range(source.shape[0]):
         row[j] = source[j]
 
 
-@compiled(EXACT)
+@compiled(EXACT, inner=True)
 def _heat(excess: Any, logs: Any, root: Any, count: int, rate: float, top: float) -> None:
     """The root of each weight relative to the strongest, which rounding alone could exceed."""
     for j in range(count):
         root[j] = exp2(min(rate * excess[j] + (logs[j] - top), 0.0))
 
 
-@compiled(EXACT)
+@compiled(EXACT, inner=True)
 def _shift(row: Any, count: int, by: float) -> None:
     for j in range(count):
         row[j] -= by
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def _mixed(x: Any, y: Any, root: Any, count: int) -> float:
     """The sum of w x y for two axes."""
     total = 0.0
@@ -122,7 +122,7 @@ def _mixed(x: Any, y: Any, root: Any, count: int) -> float:
     return total
 
 
-@compiled()
+@compiled(inner=True)
 def _add_tile(sums: Any, tile: Any, count: int, moments: bool) -> None:
     """Add the sums over a tile whose roots of weights are filled, in the columns of `_sums.columns`."""
     n = tile.shape[0] - 4
@@ -150,7 +150,7 @@ def _add_tile(sums: Any, tile: Any, count: int, moments: bool) -> None:
                 c += 1
 
 
-@compiled()
+@compiled(inner=True)
 def sum_runs(
     sums: Any,
     tile: Any,
@@ -215,7 +215,7 @@ def read_sums(out: Any, sums: Any, h: Any, offset: Any, t: float, top: float, mo
     return off <= _OFF_CENTRE * trace
 
 
-@compiled()
+@compiled(inner=True)
 def move_reference(sources: Any, star: int, place: Any, centre: Any, h: Any) -> None:
     """Make source ``star`` the centre, and ``h`` the way from there to the place."""
     for k in range(place.shape[0]):

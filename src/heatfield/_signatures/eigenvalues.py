@@ -20,7 +20,7 @@ _LANES = 64
 _TINY = 1e-300
 
 
-@compiled(EXACT)
+@compiled(EXACT, inner=True)
 def _rotate(p: float, q: float, pq: float) -> tuple[float, float, float, float]:
     """The rotation that clears pq: the new diagonal, cosine and sine."""
     gap = q - p
@@ -31,7 +31,7 @@ def _rotate(p: float, q: float, pq: float) -> tuple[float, float, float, float]:
     return p - tangent * pq, q + tangent * pq, cosine, tangent * cosine
 
 
-@compiled(EXACT)
+@compiled(EXACT, inner=True)
 def _sweep(xx: float, xy: float, xz: float, yy: float, yz: float, zz: float) -> Any:
     """One rotation for each pair of axes."""
     xx, yy, c, s = _rotate(xx, yy, xy)
@@ -43,7 +43,7 @@ def _sweep(xx: float, xy: float, xz: float, yy: float, yz: float, zz: float) -> 
     return xx, xy, xz, yy, 0.0, zz
 
 
-@compiled(EXACT)
+@compiled(EXACT, inner=True)
 def _solve3(lanes: Any) -> None:
     """Many 3 x 3 matrices at once, in place: entry c of matrix j is ``lanes[c * _LANES + j]``.
 
@@ -70,7 +70,7 @@ def _solve3(lanes: Any) -> None:
         lanes[2 * _LANES + j] = min(min(x, y), z)
 
 
-@compiled()
+@compiled(inner=True)
 def _eigenvalues3(packed: Any, out: Any) -> None:
     lanes = np.zeros(6 * _LANES)
     for start in range(0, packed.shape[0], _LANES):
@@ -84,7 +84,7 @@ def _eigenvalues3(packed: Any, out: Any) -> None:
                 out[start + j, c] = lanes[c * _LANES + j]
 
 
-@compiled(EXACT)
+@compiled(EXACT, inner=True)
 def _eigenvalues2(packed: Any, out: Any) -> None:
     for i in range(packed.shape[0]):
         first, second, _, _ = _rotate(packed[i, 0], packed[i, 2], packed[i, 1])
@@ -100,7 +100,8 @@ def eigenvalues_up_to_3(packed: Any, out: Any) -> None:
     elif out.shape[1] == 2:
         _eigenvalues2(packed, out)
     else:
-        out[:] = packed
+        for i in range(packed.shape[0]):  # a copy of arrays takes the compiler as long as all else here
+            out[i, 0] = packed[i, 0]
 
 
 def eigenvalues(packed: Any, n: int) -> Any:

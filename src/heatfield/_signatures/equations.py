@@ -132,7 +132,7 @@ def transition_exact(sums: Array, unit_scales: Array, dimensions: Array) -> Arra
 # --- the heat dimension spectrum ---------------------------------------------------
 
 
-@compiled()
+@compiled(inner=True)
 def _powers(values: Any) -> None:
     """2**y in place, as vector code; 0 from -1000 on, where `exp2` keeps its bound."""
     for j in range(values.shape[0]):

@@ -8,12 +8,13 @@ import numpy as np
 
 from .._base.compile import compiled
 from .._base.exp2 import LOG2_E
+from .._base.select import largest_of
 from .._cloud.arrange import BLOCK
 from .columns import FIRST, FOURTH
 from .pair_kernels import TILE, directions1, directions2, directions3, fill, fourth, heat, radial
 
 
-@compiled()
+@compiled(inner=True)
 def _add_tile(sums: Any, tile: Any, count: int, rate: Any, directions: bool, fourth_moment: bool) -> None:
     """Add one filled tile to the sums of one point at one scale."""
     n = tile.shape[0] - 3
@@ -21,7 +22,7 @@ def _add_tile(sums: Any, tile: Any, count: int, rate: Any, directions: bool, fou
     add_sums(sums, tile, count, rate - rate, directions, fourth_moment)
 
 
-@compiled()
+@compiled(inner=True)
 def add_sums(sums: Any, tile: Any, count: int, zero: Any, directions: bool, fourth_moment: bool) -> None:
     """Add one tile whose g is already filled."""
     n = tile.shape[0] - 3
@@ -66,7 +67,8 @@ def _cutoff(t: float, nearest: float, log_accuracy: float, m: int) -> float:
 @compiled()
 def gaps_to_blocks(target: Any, boxes: Any, gaps: Any) -> None:
     """Squared distance from one point to each block's box."""
-    gaps[:] = 0.0
+    for b in range(gaps.shape[0]):
+        gaps[b] = 0.0
     for k in range(target.shape[0]):
         at = target[k]
         for b in range(gaps.shape[0]):
@@ -74,7 +76,7 @@ def gaps_to_blocks(target: Any, boxes: Any, gaps: Any) -> None:
             gaps[b] += step * step
 
 
-@compiled()
+@compiled(inner=True)
 def _count(gaps: Any, cut: float) -> int:
     count = 0
     for b in range(gaps.shape[0]):
@@ -82,7 +84,7 @@ def _count(gaps: Any, cut: float) -> int:
     return count
 
 
-@compiled()
+@compiled(inner=True)
 def find_runs(gaps: Any, cut: float, m: int, begins: Any, ends: Any) -> int:
     """The blocks within the cut-off as runs of columns, neighbouring blocks joined."""
     runs = 0
@@ -134,7 +136,7 @@ def dense_sums(
         for k in range(n):
             target[k] = sources[k, i]
         gaps_to_blocks(target, boxes, gaps)
-        widest = gaps.max()
+        widest = largest_of(gaps, 0, blocks)
         for a in range(steps):
             t = scales[i, a] if own else scales[0, a]
             rates[a] = -LOG2_E / (8.0 * t)

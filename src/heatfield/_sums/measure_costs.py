@@ -42,7 +42,7 @@ def measured_costs() -> Costs:
                 sources, np.empty(0, np.int64), one, none, sources, none, boxes, *tree, 0, 32 * BLOCK,
                 weight_cutoff,
                 energy_cutoff, tol,
-                True, False, False, none, sums,
+                True, False, False, none, None, sums,
             )
         )  # fmt: skip
 

@@ -85,11 +85,11 @@ def double_precision_cutoff(tol: float, energy: bool) -> float:
     return max(0.0, cutoff)
 
 
-@compiled()
+@compiled(inner=True)
 def _split(boxes: Any, found: Any, count: int, low: Any, high: Any, cut: float) -> int:
     """Move the blocks within ``cut`` of the box (low, high) to the front, order kept on both sides."""
     inside = 0
-    outside = found[:count].copy()
+    outside = np.empty(count, np.int64)
     for c in range(count):
         b = found[c]
         if block_gap_squared(low, high, boxes, b) <= cut:
@@ -97,11 +97,12 @@ def _split(boxes: Any, found: Any, count: int, low: Any, high: Any, cut: float) 
             inside += 1
         else:
             outside[c - inside] = b
-    found[inside:count] = outside[: count - inside]
+    for c in range(inside, count):
+        found[c] = outside[c - inside]
     return inside
 
 
-@compiled()
+@compiled(inner=True)
 def _needed(
     boxes: Any, found: Any, first: int, last: int, low: Any, high: Any, t: float, tol: float,
     fourth_moment: bool, rows: Any,
@@ -124,7 +125,7 @@ def _needed(
     return kept
 
 
-@compiled()
+@compiled(inner=True)
 def _gather(
     sources: Any, source_roots: Any, found: Any, first: int, last: int, center: Any, columns: Any
 ) -> int:
@@ -149,11 +150,11 @@ def _gather(
     return filled
 
 
-@compiled()
+@compiled(inner=True)
 def _add_zone(
     sources: Any, source_roots: Any, found: Any, first: int, last: int, targets: Any, times: Any, start: int,
     stop: int, center: Any, asked: Any, directions: bool, fourth_moment: bool, columns: Any, root: Any,
-    table: Any,
+    many_axes: Any, table: Any,
 ) -> None:  # fmt: skip
     """Add the blocks found[first:last] to the rows of the targets start to stop that are asked for."""
     n = sources.shape[0]
@@ -168,7 +169,7 @@ def _add_zone(
             rate = columns.dtype.type(-LOG2_E / (8.0 * t))
             for k in range(n):
                 at[k] = targets[k, i] - center[k]
-            if n <= 3:
+            if many_axes is None:
                 add_columns(
                     columns, count, at, n, rate, weighted, directions, fourth_moment, root, table[i - start]
                 )
@@ -178,23 +179,49 @@ def _add_zone(
                 )
 
 
-@compiled()
+@compiled(inner=True)
 def _frame(targets: Any, times: Any, start: int, stop: int, low: Any, high: Any, center: Any) -> float:
     """The box of the targets start to stop and its centre; the shortest of their times."""
     shortest = np.inf
     for i in range(start, stop):
         shortest = min(shortest, times[i] if times.shape[0] > 1 else times[0])
     for k in range(low.shape[0]):
-        low[k], high[k] = targets[k, start:stop].min(), targets[k, start:stop].max()
+        low[k] = high[k] = targets[k, start]
+        for i in range(start + 1, stop):
+            low[k] = min(low[k], targets[k, i])
+            high[k] = max(high[k], targets[k, i])
         center[k] = 0.5 * (low[k] + high[k])
     return shortest
+
+
+@compiled(inner=True)
+def _half_diagonal_squared(high: Any, center: Any) -> float:
+    total = 0.0
+    for k in range(high.shape[0]):
+        total += (high[k] - center[k]) ** 2
+    return total
+
+
+@compiled(inner=True)
+def _clear(table: Any, rows: int) -> None:
+    for i in range(rows):
+        for c in range(table.shape[1]):
+            table[i, c] = 0.0
+
+
+@compiled(inner=True)
+def _add_rows(part: Any, rows: int, first: int, last: int, table: Any) -> None:
+    """Add the columns first to last of the first rows."""
+    for i in range(rows):
+        for c in range(first, last):
+            table[i, c] += part[i, c]
 
 
 @compiled()
 def near_sums(
     targets: Any, rows: Any, times: Any, offsets: Any, sources: Any, source_roots: Any, boxes: Any,
     nodes: Any, begin: Any, size: Any, first: int, last: int, weight_cutoff: float, energy_cutoff: float,
-    tol: float, directions: bool, fourth_moment: bool, energy: bool, like: Any, sums: Any,
+    tol: float, directions: bool, fourth_moment: bool, energy: bool, like: Any, many_axes: Any, sums: Any,
 ) -> None:  # fmt: skip
     """Fill rows first to last of ``sums`` (q, columns); ``first`` must be a multiple of the block size.
 
@@ -203,7 +230,8 @@ def near_sums(
     squared distance of each target to the nearest source, or empty where the targets are sources;
     ``source_roots`` (m,)
     are the square roots of weights, or empty. ``energy`` says whether the sums of g are needed, which
-    have no meaning with weights; ``like`` is an array of the precision of the innermost zone.
+    have no meaning with weights; ``like`` is an array of the precision of the innermost zone. ``many_axes``
+    is None up to three dimensions and True beyond: numba then compiles only the kernels that are called.
     """
     n = sources.shape[0]
     axes = max(n, 3)
@@ -226,7 +254,7 @@ def near_sums(
             while stop < last and rows[stop] // BLOCK == rows[start] // BLOCK:
                 stop += 1
         shortest = _frame(targets, times, start, stop, low, high, center)
-        size_squared = ((high - center) ** 2).sum()
+        size_squared = _half_diagonal_squared(high, center)
         if size_squared > 4.0 * shortest * shared and stop > start + 1:
             stop = start + 1
             shortest = _frame(targets, times, start, stop, low, high, center)
@@ -245,7 +273,7 @@ def near_sums(
                 break
             stop = start + (stop - start) // 2
             shortest = _frame(targets, times, start, stop, low, high, center)
-            size_squared = ((high - center) ** 2).sum()
+            size_squared = _half_diagonal_squared(high, center)
         count = stop - start
         # Coordinates in single precision are relative to the centre. Where the targets lie too far apart
         # for that there are few neighbours, and one zone is enough.
@@ -254,16 +282,16 @@ def near_sums(
             b = _split(boxes, found, c, low, high, inner)
             a = _split(boxes, found, b, low, high, nearest)
         row = sums[start:stop]
-        row[:] = 0.0
+        _clear(row, count)
         _add_zone(
             sources, source_roots, found, 0, a, targets, times, start, stop, center, every, directions,
-            fourth_moment, columns, root, row,
+            fourth_moment, columns, root, many_axes, row,
         )  # fmt: skip
         if b > a:
-            part[:] = 0.0
+            _clear(part, count)
             _add_zone(
                 sources, source_roots, found, a, b, targets, times, start, stop, center, every, directions,
-                fourth_moment, single, single_root, part,
+                fourth_moment, single, single_root, many_axes, part,
             )  # fmt: skip
             again = False
             for i in range(count):
@@ -279,33 +307,33 @@ def near_sums(
                 )
                 again |= too_large[i]
                 if too_large[i]:
-                    part[i] = 0.0
+                    _clear(part[i : i + 1], 1)
             if again:
                 _add_zone(
                     sources, source_roots, found, a, b, targets, times, start, stop, center, too_large,
                     directions,
-                    fourth_moment, columns, root, part,
+                    fourth_moment, columns, root, many_axes, part,
                 )  # fmt: skip
-            row += part[:count]
+            _add_rows(part, count, 0, part.shape[1], row)
         if c > b and not energy and source_roots.shape[0] == 0:
             c = _needed(boxes, found, b, c, low, high, longest, tol, fourth_moment, row)
         if c > b:
-            part[:] = 0.0
+            _clear(part, count)
             _add_zone(
                 sources, source_roots, found, b, c, targets, times, start, stop, center, every, False,
-                fourth_moment, single, single_root, part,
+                fourth_moment, single, single_root, many_axes, part,
             )  # fmt: skip
-            row[:, :FIRST] += part[:count, :FIRST]
+            _add_rows(part, count, 0, FIRST, row)
             again = False
             for i in range(count):
                 t = times[start + i] if times.shape[0] > 1 else times[0]
                 too_large[i] = part[i, SQUARE] > RING * tol * 2.0 * t * row[i, WEIGHT]
                 again |= too_large[i]
             if directions and again:
-                part[:] = 0.0
+                _clear(part, count)
                 _add_zone(
                     sources, source_roots, found, b, c, targets, times, start, stop, center, too_large, True,
-                    False, columns, root, part,
+                    False, columns, root, many_axes, part,
                 )  # fmt: skip
-                row[:, FIRST:] += part[:count, FIRST:]
+                _add_rows(part, count, FIRST, part.shape[1], row)
         start = stop

@@ -19,7 +19,7 @@ from .columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 RUN = 256
 
 
-@compiled(EXACT)
+@compiled(EXACT, inner=True)
 def _heat(x: Any, y: Any, z: Any, at: Any, rate: Any, root: Any) -> None:
     """g = 2**(rate * D**2)."""
     ax, ay, az = at[0], at[1], at[2]
@@ -28,7 +28,7 @@ def _heat(x: Any, y: Any, z: Any, at: Any, rate: Any, root: Any) -> None:
         root[j] = exp2((dx * dx + dy * dy + dz * dz) * rate)
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def _radial(x: Any, y: Any, z: Any, at: Any, root: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
     """The sums of w, w D**2, g, g D**2."""
     ax, ay, az = at[0], at[1], at[2]
@@ -44,7 +44,7 @@ def _radial(x: Any, y: Any, z: Any, at: Any, root: Any, zero: Any) -> tuple[Any,
     return weight, weight_square, root_weight, root_square
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def _fourth(x: Any, y: Any, z: Any, at: Any, root: Any, zero: Any) -> Any:
     """The sum of w D**4."""
     ax, ay, az = at[0], at[1], at[2]
@@ -56,7 +56,7 @@ def _fourth(x: Any, y: Any, z: Any, at: Any, root: Any, zero: Any) -> Any:
     return total
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def _directions(x: Any, y: Any, z: Any, at: Any, root: Any, zero: Any) -> Any:
     """The sums of g, g D**2, w, w r and w r r'; that of w D**2 is the trace of the last."""
     ax, ay, az = at[0], at[1], at[2]
@@ -83,7 +83,7 @@ def _directions(x: Any, y: Any, z: Any, at: Any, root: Any, zero: Any) -> Any:
     return root_weight, root_square, weight, sx, sy, sz, xx, xy, xz, yy, yz, zz
 
 
-@compiled()
+@compiled(inner=True)
 def add_columns(
     columns: Any, count: int, at: Any, n: int, rate: Any, weighted: bool, directions: bool,
     fourth_moment: bool,
@@ -115,7 +115,7 @@ def add_columns(
         row[ROOT_SQUARE] += root_square
 
 
-@compiled()
+@compiled(inner=True)
 def _add_directions(row: Any, found: Any, n: int) -> None:
     """Those of the nine sums that n dimensions have."""
     if n == 3:
@@ -132,7 +132,7 @@ def _add_directions(row: Any, found: Any, n: int) -> None:
         row[FIRST + 1] += found[6]
 
 
-@compiled()
+@compiled(inner=True)
 def add_columns_any_dimension(
     columns: Any, count: int, at: Any, n: int, rate: Any, weighted: bool, directions: bool,
     fourth_moment: bool,

@@ -89,7 +89,9 @@ def price_scale(
     # The points with many neighbours: how many, their box, and about the largest and smallest sum of w.
     crowded = np.zeros(count)
     boxes = np.empty((count, 2, n))
-    boxes[:, 0], boxes[:, 1] = np.inf, -np.inf
+    for i in range(count):
+        for k in range(n):
+            boxes[i, 0, k], boxes[i, 1, k] = np.inf, -np.inf
     largest, smallest = np.zeros(count), np.full(count, np.inf)
     cheap = np.zeros(count)  # the price of the other points
     asked = np.zeros(count, np.bool_)
@@ -135,7 +137,8 @@ def price_scale(
                 # A leaf of large extent would enlarge the box: those of its points that lie in
                 # the box of the others are transformed all the same.
                 if diagonal <= 4.0 * t * energy_cutoff:
-                    boxes[i] = nodes[i]
+                    for k in range(n):
+                        boxes[i, 0, k], boxes[i, 1, k] = nodes[i, 0, k], nodes[i, 1, k]
         else:
             left, right = i + 1, i + 2 * ((size[i] + 1) // 2)
             best[i] = best[left] + best[right]
@@ -150,16 +153,19 @@ def price_scale(
                 choice[i] = SPLIT
         if not allowed or best[i] < prices[CALL] or boxes[i, 0, 0] > boxes[i, 1, 0]:
             continue
-        p = 0
+        p = 0.0
         finer = max(least, min(eps, 2.0 * eps * smallest[i] / largest[i]))
         # Digits for most points; for all that a grid can give; for all.
         tries = (eps, eps, max(finer, min(eps, GRID_EPS)), finer)
         for turn in range(4):
             # First without the halo's points: a bound from below, found without counting.
             if turn == 1:
-                p = estimate_within(
-                    around, around_begin, around_size, boxes[i, 0], boxes[i, 1], 4.0 * t * energy_cutoff, m
-                )
+                p = float(
+                    estimate_within(
+                        around, around_begin, around_size, boxes[i, 0], boxes[i, 1], 4.0 * t * energy_cutoff,
+                        m,
+                    )
+                )  # fmt: skip
             chosen = tries[turn]
             cost = cheap[i] + transform_cost(
                 boxes[i, 0], boxes[i, 1], around[0], t, energy_cutoff, chosen, p, crowded[i], fields,
@@ -178,7 +184,7 @@ def price_scale(
     return choice, best, boxes, start_eps
 
 
-@compiled()
+@compiled(inner=True)
 def _isolated_seconds(node: int, size: Any, weight: Any, direct: Any, share: float) -> float:
     """Seconds for summing directly the points of a node whose sums are too small for its transform."""
     total = 0.0

@@ -17,7 +17,7 @@ from .._base.exp2 import exp2
 TILE = 512
 
 
-@compiled(EXACT)
+@compiled(EXACT, inner=True)
 def fill(tile: Any, column: int, sources: Any, start: int, count: int, target: Any) -> None:
     """Write ``count`` sources as seen from the target into the tile, from ``column`` on.
 
@@ -60,7 +60,7 @@ def heat(square: Any, root: Any, count: int, rate: Any) -> None:
         root[j] = exp2(square[j] * rate)
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def radial(square: Any, root: Any, count: int, zero: Any) -> tuple[Any, Any, Any, Any]:
     """The sums of w, w D**2, g, g D**2."""
     weight = weight_square = root_weight = root_square = zero
@@ -75,7 +75,7 @@ def radial(square: Any, root: Any, count: int, zero: Any) -> tuple[Any, Any, Any
     return weight, weight_square, root_weight, root_square
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def fourth(square: Any, root: Any, count: int, zero: Any) -> Any:
     """The sum of w D**4."""
     total = zero
@@ -85,7 +85,7 @@ def fourth(square: Any, root: Any, count: int, zero: Any) -> Any:
     return total
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def directions3(x: Any, y: Any, z: Any, root: Any, count: int, zero: Any) -> Any:
     """The sums of w r and w r r' in space."""
     sx = sy = sz = zero
@@ -107,7 +107,7 @@ def directions3(x: Any, y: Any, z: Any, root: Any, count: int, zero: Any) -> Any
     return sx, sy, sz, xx, xy, xz, yy, yz, zz
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def directions2(x: Any, y: Any, root: Any, count: int, zero: Any) -> Any:
     """The sums of w r and w r r' in the plane."""
     sx = sy = zero
@@ -125,7 +125,7 @@ def directions2(x: Any, y: Any, root: Any, count: int, zero: Any) -> Any:
     return sx, sy, xx, xy, yy
 
 
-@compiled(SUMS)
+@compiled(SUMS, inner=True)
 def directions1(x: Any, root: Any, count: int, zero: Any) -> Any:
     """The sums of w r and w r r on the line."""
     sx = xx = zero

@@ -136,12 +136,13 @@ class ScaleJob:
         cutoff = self.energy_cutoff if energy else self.moments_cutoff
         double = float(t.min(initial=np.inf)) < TINY_TIME
         like = np.empty(0, np.float64 if double else self.request.dtype)
+        many_axes = True if places.shape[0] > 3 else None
 
         def work(first: int, last: int) -> None:
             near_sums(
                 places, rows, t, offsets, self.sources.points, self.roots, self.sources.boxes,
                 *self.sources.tree, first, last, self.weight_cutoff, cutoff, self.request.tol,
-                self.request.directions, self.request.fourth_moment, energy, like, table,
+                self.request.directions, self.request.fourth_moment, energy, like, many_axes, table,
             )  # fmt: skip
             self.advance(last - first)
 

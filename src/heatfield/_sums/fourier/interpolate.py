@@ -22,12 +22,12 @@ def _interpolate(
     n = places.shape[0]
     flat = grid.reshape(-1)
     kernels = np.zeros((3, 3, len(like)))
-    kernels[:, 0, 0] = 1.0  # an axis that is not there: one grid point, weight 1
+    for axis in range(3 - n):  # an axis that is not there: one grid point, weight 1
+        kernels[axis, 0, 0] = 1.0
     begin = np.zeros(3, np.int64)
-    covered = np.ones(3, np.int64)
-    covered[3 - n :] = width
     size = (grid.shape[0], grid.shape[1], grid.shape[2] - len(like))
-    planes, rows = np.zeros(covered[0], np.int64), np.zeros(covered[1], np.int64)
+    planes = np.zeros(width if n == 3 else 1, np.int64)
+    rows = np.zeros(width if n >= 2 else 1, np.int64)
     for i in range(places.shape[1]):
         for k in range(n):
             axis = 3 - n + k

@@ -88,7 +88,7 @@ def kernel_transform(width: int, angles: Array) -> Array:
     return (np.cos(np.multiply.outer(angles, s)) * values).sum(axis=1)
 
 
-@compiled()
+@compiled(inner=True)
 def kernel_start(at: float, width: int) -> tuple[int, float]:
     """The leftmost grid point under the kernel around ``at`` (in grid steps), and its z."""
     edge = at - 0.5 * width

@@ -31,7 +31,8 @@ def _spread_run(points: Any, weights: Any, table: Any, width: int, low: Any, gri
     n, p = points.shape
     flat = grid.reshape(-1)
     kernels = np.zeros((3, 3, len(like)))
-    kernels[:, 0, 0] = 1.0  # an axis that is not there: one grid point, weight 1
+    for axis in range(3 - n):  # an axis that is not there: one grid point, weight 1
+        kernels[axis, 0, 0] = 1.0
     begin = np.zeros(3, np.int64)
     planes = np.zeros(width if n == 3 else 1, np.int64)
     rows = np.zeros(width if n >= 2 else 1, np.int64)
