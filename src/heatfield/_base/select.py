@@ -11,7 +11,7 @@ from .compile import compiled
 
 # Numba's own copies, minima and maxima of arrays serve every shape and layout: one of them takes the compiler
 # as long as a kernel. These are the same, for one axis.
-@compiled(inner=True)
+@compiled({"nnan", "nsz"}, inner=True)  # without NaN, a maximum is vector code
 def largest_of(values: Any, lo: int, hi: int) -> float:
     """The largest of ``values[lo:hi]``, which holds at least one and no NaN."""
     largest = values[lo]
