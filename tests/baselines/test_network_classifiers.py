@@ -281,9 +281,9 @@ def test_loaded_predicts_the_same_bits(name, tmp_path):
     )
     again.save(tmp_path / "model")  # a model is replaced by a model
     other = "PointNet" if name != "PointNet" else "DGCNN"
-    with pytest.raises(ValueError, match=f"holds a {name}, not a {other}"):
+    with pytest.raises(ValueError, match=f"holds a saved {name}, not a saved {other}"):
         getattr(baselines, other).load(tmp_path / "model")
-    with pytest.raises(ValueError, match=f"holds a {name}, not a HFSClassifier"):
+    with pytest.raises(ValueError, match=f"holds a saved {name}, not a saved HFSClassifier"):
         hf.HFSClassifier.load(tmp_path / "model")
 
 

@@ -182,7 +182,7 @@ def test_loaded_predicts_the_same(name, tmp_path):
     assert again.notes_ == {"unit": "mm"}
     assert clone(again).get_params() == {**model.get_params(), "progress": None, "degrees": [0, 1]}
     other = next(n for n in NAMES if n != name)
-    with pytest.raises(ValueError, match=f"holds a {name}, not a {other}"):
+    with pytest.raises(ValueError, match=f"holds a saved {name}, not a saved {other}"):
         getattr(baselines, other).load(tmp_path / "model")
     with pytest.raises(ValueError, match=r"cannot be loaded|is not a whole model|holds a"):
         hf.HFSClassifier.load(tmp_path / "model")
