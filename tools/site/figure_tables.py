@@ -265,7 +265,12 @@ def points(found: Result) -> str:
         shares = (f"{100 * row['IoU'][c]:.1f}" for c in row["classes"])
         rows.append((name, f"{100 * row['mean_IoU']:.1f}", *shares, difference))
     head = ("features", "mean IoU", *own["HFS"]["classes"], "HFS minus this, plot by plot")
-    return table(head, rows)
+    run = found["iou"]
+    return (
+        f"{run['train_plots']} plots to learn from, {run['test_plots']} others to test on, {run['points_per_plot']:,} points each,\n"
+        f"{run['iterations']} trees per class, one seed, lengths {', '.join(f'{v:g}' for v in run['lengths'])} m for all. "
+        "Percent; ± is the standard error over the plots.\n\n" + table(head, rows)
+    )
 
 
 def patterns(found: Result) -> str:
@@ -304,12 +309,33 @@ def search(found: Result) -> str:
 
 
 def search_many(found: Result) -> str:
-    row = found["many"]["100000"]
-    return (
-        f"On {row['rows']:,} rows of {row['columns']} numbers (`python -m benchmarks.search --rows {row['rows']}`) {row['probes']} of "
-        f"{row['cells']} cells are looked into; {row['queries']} clouds that are not in the\nindex get {row['recall_at_10']:.3f} of their ten "
-        f"nearest, {row['recall_measured_at_building']:.3f} was measured when it was built."
+    def milliseconds(row: Result, name: str) -> str:
+        return f"{row[name]:.1f} ms" if name in row else "not measured"
+
+    rows = [
+        (
+            f"{row['rows']:,}",
+            f"{row['build_seconds']:.0f} s" if "build_seconds" in row else "not measured",
+            milliseconds(row, "query_ms"),
+            milliseconds(row, "exact_query_ms"),
+            f"{row['probes']} of {row['cells']}",
+            f"{row['recall_at_10']:.3f}",
+            f"{row['recall_measured_at_building']:.3f}",
+            f"{row['peak_gb']:.1f} GB",
+        )
+        for row in found["many"].values()
+    ]
+    head = (
+        "rows of 744",
+        "build",
+        "query",
+        "exact query",
+        "cells",
+        "recall at 10",
+        "measured at building",
+        "memory",
     )
+    return table(head, rows)
 
 
 def _manifolds(found: Result) -> Iterable[tuple[str, Result]]:
