@@ -46,6 +46,31 @@ def test_cells_are_written_as_they_are_finished_and_not_computed_again(tmp_path,
     assert not list((tmp_path / "cache" / "claims").iterdir())
 
 
+def test_a_network_trained_for_two_records_is_trained_once(tmp_path):
+    def run(_, chosen):
+        for k in chosen:
+            yield (
+                k,
+                {
+                    "scores": {"none": {"oa": 60.0 + k}, "turned": {"oa": 1.0}},
+                    "changed": {"turned": 9},
+                    "seed": k,
+                },
+            )
+
+    seen, context = [], Context(Store(tmp_path))
+    turned = Key("rotation", "some data", "a", {}, (None, None), "paper")
+    both = Job(turned, (0,), "1", 1.0, run, lambda _: FACTS, False, also=key())
+    counts = run_jobs(context, [counted(seen), both], quiet=True)
+    assert counts == {"computed": 3, "before": 1, "elsewhere": 0, "failed": 0}
+    assert seen == [1, 2]
+    cells = context.store.cells(key())
+    assert cells[0]["scores"] == {"none": {"oa": 60.0}}
+    assert cells[0]["seed"] == 0
+    assert "changed" not in cells[0]
+    assert context.store.cells(turned)[0]["changed"] == {"turned": 9}
+
+
 def test_a_record_says_where_and_by_which_code(tmp_path):
     context = Context(Store(tmp_path))
     run_jobs(context, [counted([])], quiet=True)
@@ -176,6 +201,20 @@ def test_the_code_of_a_descriptor_reaches_the_sums_and_not_the_viewer():
     assert not {"_base.progress", "_base.summary"} & found  # what is shown is no part of the result
     assert "nn._mlps" in closure(METHODS["HFS-desc"].modules())
     assert code_digest(["_features.descriptor"]) != code_digest(["baselines._hks"])
+
+
+def test_a_network_of_the_baselines_is_not_marked_by_a_change_of_the_heat_field(monkeypatch):
+    import heatfield.experiments._methods as methods
+
+    seen = {}
+    monkeypatch.setattr(methods, "code_digest", lambda modules, without: seen.update(at=(modules, without)))
+    for name in ("DGCNN", "GC"):
+        METHODS[name].code()
+        found = closure(*seen["at"])
+        assert "nn._training" in found
+        assert not any(module.startswith(("_sums", "_signatures", "_cloud")) for module in found)
+    METHODS["HFS-full"].code()
+    assert "_sums.dense" in closure(*seen["at"])
 
 
 def test_stale_cells_that_are_the_same_are_noted_after_one_was_computed_again(tmp_path, capsys):

@@ -18,6 +18,7 @@ from .._base.files import open_atomically
 from .layout import SCHEMA
 from .point_features import PointSettings, features_of
 from .schedule import each_cloud, warn_of_empty
+from .unit_ball import unit_ball
 
 # Clouds whose mean and standard deviation set the unit in which single precision stores the features.
 _PILOT = 64
@@ -157,13 +158,6 @@ def _starts(clouds: Sequence[Array]) -> NDArray[np.int64]:
     """Where each cloud begins; one without points has a row all the same."""
     sizes = [max(1, len(cloud)) for cloud in clouds]
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
-def unit_ball(points: Array) -> Array:
-    """Centred, and scaled so that the farthest point has length 1."""
-    centred = points - points.mean(axis=0)
-    radius = np.sqrt((centred**2).sum(axis=1).max())
-    return centred / radius if radius > 0.0 else centred
 
 
 def _pilot(tables: Sequence[Array]) -> tuple[Array, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +18,7 @@ SILENT = {
 SILENT_PARTS = ("saving", "_saved_")  # in the name of a module
 
 
-def code_digest(modules: Iterable[str]) -> str:
+def code_digest(modules: Iterable[str], without: Collection[str] = ()) -> str:
     """A hash of these modules of the package and of all that they import from it.
 
     Comments, docstrings, the order of files and modules of `SILENT` do not count. Imports are read from the
@@ -28,6 +28,8 @@ def code_digest(modules: Iterable[str]) -> str:
     ----------
     modules : iterable of str
         Names such as "_features.descriptor".
+    without : collection of str
+        Modules that are imported but not run; what only they import is left out too.
 
     Examples
     --------
@@ -35,12 +37,12 @@ def code_digest(modules: Iterable[str]) -> str:
     True
     """
     digest = hashlib.sha256()
-    for name in sorted(closure(modules)):
+    for name in sorted(closure(modules, without)):
         digest.update(f"\0{name}\0{_shape(name)}".encode())
     return digest.hexdigest()[:16]
 
 
-def closure(modules: Iterable[str]) -> set[str]:
+def closure(modules: Iterable[str], without: Collection[str] = ()) -> set[str]:
     """These modules and all modules of the package that they import, directly or not."""
     found: set[str] = set()
     waiting = list(modules)
@@ -51,7 +53,11 @@ def closure(modules: Iterable[str]) -> set[str]:
         if _path(name) is None:
             raise ValueError(f"there is no module {PACKAGE}.{name}")
         found.add(name)
-        waiting += [other for other in _imports(name) if other not in found and not _is_silent(other)]
+        waiting += [
+            other
+            for other in _imports(name)
+            if other not in found and other not in without and not _is_silent(other)
+        ]
     return found
 
 

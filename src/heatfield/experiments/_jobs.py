@@ -79,6 +79,9 @@ class Job:
     run: Callable[[Context, list[int]], Iterator[tuple[int, dict[str, Any]]]]
     facts: Callable[[Context], dict[str, Any]]
     together: bool = False  # all splits are computed at once
+    also: Key | None = (
+        None  # a record whose cells are part of these: what was trained once is not trained again
+    )
 
 
 def method_named(name: str) -> Method:
@@ -105,7 +108,10 @@ def evaluation(
     splits: int | None = None,
     **more: Any,
 ) -> Job:
-    """Train a method on the splits of a data set and test it, after each of the changes too."""
+    """Train a method on the splits of a data set and test it, after each of the changes too.
+
+    What is tested after changes is also tested as it is: that is a cell of the task "accuracy".
+    """
     plan = method.plan(entry, context.budget)
     key = evaluation_key(task, entry, method, plan, **more)
 
@@ -118,9 +124,10 @@ def evaluation(
 
     count = plan.splits if splits is None else min(splits, plan.splits)
     descriptor = method.family == "descriptor"
+    also = evaluation_key("accuracy", entry, method, plan, **more) if task == "rotation" else None
     weight = 1.0 if descriptor else {"smoke": 0.02, "reduced": 0.1, "paper": 1.0}[plan.label]
     size = 0.02 if context.budget == "smoke" else (4.0 if not entry.real else 0.6)
     return Job(
         key, tuple(range(count)), method.code(), method.cost * weight * size * len(changes), run, facts,
-        together=descriptor,
+        together=descriptor, also=also,
     )  # fmt: skip

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ._claims import Claims
 from ._jobs import Context, Job
@@ -60,7 +61,8 @@ def run_jobs(
     counts : dict
         Cells ``computed``, ``before`` (done before), ``elsewhere`` (claimed by another process), ``failed``.
     """
-    unique = {job.key.name: job for job in jobs}  # tables share cells
+    # Tables share cells, and what gives cells of two records comes before what gives one of them.
+    unique = {job.key.name: job for job in sorted(jobs, key=lambda job: job.also is None)}
     open_ = {name: open_cells(context, job, again=again) for name, job in unique.items()}
     counts = {"computed": 0, "before": 0, "elsewhere": 0, "failed": 0}
     counts["before"] = sum(len(job.splits) - len(open_[name]) for name, job in unique.items())
@@ -96,15 +98,14 @@ def _one(
     context: Context, job: Job, group: list[int], claims: Claims, progress: Progress,
     counts: dict[str, int], quiet: bool,
 ) -> None:  # fmt: skip
-    taken = claims.take(job.key, group)
-    counts["elsewhere"] += len(group) - len(taken)
+    taken = _claimed(context, job, group, claims, progress, counts)
     if not taken:
         return
     started = time.perf_counter()
     try:
         facts = job.facts(context)
         for split, cell in job.run(context, taken):
-            context.store.add(job.key, split, cell, facts, job.code)
+            _keep(context, job, split, cell, facts)
             claims.release(job.key, split)
             counts["computed"] += 1
     except PROBLEMS as error:
@@ -116,18 +117,42 @@ def _one(
     _report(context, job, len(taken), time.perf_counter() - started, progress, quiet)
 
 
+def _claimed(
+    context: Context, job: Job, group: list[int], claims: Claims, progress: Progress, counts: dict[str, int]
+) -> list[int]:
+    """The splits of a group that are this process's now; those that came with another record are done."""
+    done = context.store.cells(job.key)
+    left = [split for split in group if split not in done]
+    counts["before"] += len(group) - len(left)
+    progress.add(len(group) - len(left), job.cost * (len(group) - len(left)), 0.0)
+    taken = claims.take(job.key, left)
+    counts["elsewhere"] += len(left) - len(taken)
+    return taken
+
+
+def _keep(
+    context: Context, job: Job, split: int, cell: dict[str, Any], facts: dict[str, Any],
+    *, here: dict[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Write a cell, and the part of it that is one of another record, unless that is there."""
+    context.store.add(job.key, split, cell, facts, job.code, here=here)
+    if job.also is not None and split not in context.store.cells(job.also):
+        part = {name: value for name, value in cell.items() if name not in ("changed", "deviation")}
+        part["scores"] = {"none": cell["scores"]["none"]}
+        context.store.add(job.also, split, part, facts, job.code, here=here)
+
+
 def _spread(
     context: Context, work: Sequence[tuple[Job, list[int]]], claims: Claims, progress: Progress,
     counts: dict[str, int], quiet: bool, executor: Executor,
 ) -> None:  # fmt: skip
-    taken = [(job, claims.take(job.key, group)) for job, group in work]
-    counts["elsewhere"] += sum(len(group) for _, group in work) - sum(len(mine) for _, mine in taken)
+    taken = [(job, _claimed(context, job, group, claims, progress, counts)) for job, group in work]
     tasks = tasks_of(context, [(job, mine) for job, mine in taken if mine])
     before = time.perf_counter()
     for number, found in executor.map(compute, tasks) if tasks else ():
         job, splits = tasks[number].job, tasks[number].splits
         for split, cell in found.cells:
-            context.store.add(job.key, split, cell, found.facts, job.code, here=found.machine)
+            _keep(context, job, split, cell, found.facts, here=found.machine)
             counts["computed"] += 1
         if found.problem:
             counts["failed"] += len(splits) - len(found.cells)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..._base.check import Array
-from ..._features.point_table import unit_ball
+from ..._features.unit_ball import unit_ball
 
 # Points that are classified together; the tables of a batch of PointNet2 (MSG) take about a gigabyte then.
 _POINTS = 1 << 14
