@@ -57,6 +57,26 @@ def _moments(weight: Any, field: Any, count: int, at: Any) -> tuple[Any, Any]:
     return first, second
 
 
+@compiled(SUMS, inner=True)
+def _two_moments(
+    weight: Any, one: Any, two: Any, count: int, at_one: Any, at_two: Any
+) -> tuple[Any, Any, Any, Any]:
+    """`_moments` of two fields: a weight is loaded once for both."""
+    zero = at_one - at_one
+    first = second = third = fourth = zero
+    for j in range(count):
+        w = weight[j]
+        step = one[j] - at_one
+        weighted = w * step
+        first += weighted
+        second += weighted * step
+        other = two[j] - at_two
+        weighted = w * other
+        third += weighted
+        fourth += weighted * other
+    return first, second, third, fourth
+
+
 @compiled()
 def neighbourhood_deviation(
     sources: Any, boxes: Any, unit_scales: Any, weights: Any, fields: Any, log_accuracy: float, like: Any
@@ -110,13 +130,30 @@ def neighbourhood_deviation(
                     heat(tile[n], tile[n + 1], whole, rates[b])
                     for j in range(filled, whole):
                         tile[n + 1, j] = 0.0
+                    weight = tile[n + 1]
                     for p in range(pairs.shape[0]):
                         if pairs[p, 1] != b:
                             continue
                         a = pairs[p, 0]
-                        for f in range(count):
-                            field = centred[f, a]
-                            part = _moments(tile[n + 1], field[start : start + whole], whole, field[i])
+                        f = 0
+                        while f < count - 1:
+                            one, two = centred[f, a], centred[f + 1, a]
+                            both = _two_moments(
+                                weight,
+                                one[start : start + whole],
+                                two[start : start + whole],
+                                whole,
+                                one[i],
+                                two[i],
+                            )
+                            sums[f, p, 0] += both[0]
+                            sums[f, p, 1] += both[1]
+                            sums[f + 1, p, 0] += both[2]
+                            sums[f + 1, p, 1] += both[3]
+                            f += 2
+                        if f < count:
+                            one = centred[f, a]
+                            part = _moments(weight, one[start : start + whole], whole, one[i])
                             sums[f, p, 0] += part[0]
                             sums[f, p, 1] += part[1]
         for p in range(pairs.shape[0]):
