@@ -14,7 +14,7 @@ from heatfield._sums.one_scale import scale_sums
 from tests.helpers import reference_joint
 from tests.helpers.clouds import cloud
 
-# Transforms so cheap that they are taken at most scales, and the other way round.
+# Costs at which transforms are taken at most scales, and costs at which none is.
 PRICES = {"transforms": Costs(pair=6e-8, ring=3e-8, call=1e-6), "neighbours": Costs(call=1e3)}
 # In units of tol; relative to itself for the density and the energies, else absolute (docs/theory/fast.md).
 PROMISE = {"hds": 12.0, "dimension": 4.0, "transition": 16.0, "spectrum": 16.0, "gradient": 4.0}

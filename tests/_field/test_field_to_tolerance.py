@@ -8,7 +8,7 @@ from heatfield._sums import columns, off_data, promise
 from heatfield._sums.costs import Costs
 from tests.helpers.clouds import cloud
 
-# Transforms so cheap that they are taken wherever they can be, and the other way round.
+# Costs at which transforms are taken wherever they can be, and costs at which none is.
 PRICES = {"transforms": Costs(pair=6e-8, ring=3e-8, call=1e-6), "neighbours": Costs(call=1e3)}
 WEIGHTS = {
     "none": lambda rng, m: None,  # noqa: ARG005

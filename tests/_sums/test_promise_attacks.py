@@ -53,7 +53,7 @@ def test_an_outlier_in_single_precision():
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_the_cut_off_leaves_room_for_the_moments(n):
+def test_the_cut_off_allows_for_the_moments(n):
     """All sources but one just beyond the cut-off: little weight, but D**2 and D**4 multiply it."""
     tol, m, t = 1e-3, 3000, 1.0
     reach = np.log(m / tol) + 2.01  # what was enough for the weight

@@ -88,7 +88,7 @@ def test_shapes_say_what_they_are():
     assert box[2] > 0.4
 
 
-def test_lonely_points_are_nan():
+def test_isolated_points_are_nan():
     points = np.array([[0.0, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0.1, 0], [5, 5, 5]])
     found = LocalCovariance(radii=(0.05, 0.2), normalize=False).per_point(points)
     by_name = dict(zip(LocalCovariance(radii=(0.05, 0.2)).point_names(), found.T, strict=True))

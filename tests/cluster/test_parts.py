@@ -119,10 +119,10 @@ def tilings(rng):
     plane = rng.random((3000, 3)) * [1, 1, 0.01]
     column = (plane[:, 0] * 4).astype(int)
     yield "strips", [plane[column == k] for k in range(4)]
-    lonely = np.array([[0.5, 0.5, 9.0]])
-    yield "a tile of one point", [plane, lonely]
-    yield "two single points", [lonely, lonely + 1]
-    yield "copies across tiles", [plane, plane[:50], np.concatenate([plane[:7], lonely, lonely])]
+    single = np.array([[0.5, 0.5, 9.0]])
+    yield "a tile of one point", [plane, single]
+    yield "two single points", [single, single + 1]
+    yield "copies across tiles", [plane, plane[:50], np.concatenate([plane[:7], single, single])]
     yield "interleaved", [plane[k::3] for k in range(3)]
     far = rng.random((200, 3)) * 1e-3
     yield "clusters far apart", [far, far + 100, np.concatenate([far[:1] + 50, far + 200])]

@@ -50,7 +50,7 @@ def forest(tmp_path_factory):
 def test_every_point_is_as_on_one_machine(forest):
     folder, points, paths, s, exact = forest
     table = read_back(folder / "out", paths, len(points))
-    # All points: corners of tiles, lonely ones, copies and the densest ones are among them.
+    # All points: corners of tiles, isolated ones, copies and the densest ones are among them.
     assert np.isfinite(table["dimension_s0"]).all()
     found = errors(table, s, exact)
     assert max(found.values()) < 1.0, found

@@ -4,7 +4,7 @@ import numpy as np
 
 from heatfield._sums.costs import Costs
 
-# Transforms so cheap that they are taken at most scales, and the other way round.
+# Costs at which transforms are taken at most scales, costs at which none is, and the default ones.
 PRICES = {
     "transforms": Costs(pair=6e-8, ring=3e-8, call=1e-6),
     "neighbours": Costs(call=1e3),

@@ -8,7 +8,7 @@ ORIGIN = np.array([412_000.0, 5_318_000.0, 600.0])
 
 
 def landscape(m, seed=0, size=200.0):
-    """Hills with trees, to the millimetre, in map coordinates; with lonely points, copies, a dense spot."""
+    """Hills with trees, to the millimetre, in map coordinates; with isolated points, copies, a dense spot."""
     rng = np.random.default_rng(seed)
     k = m - 400
     ground = rng.random((k, 2)) * size
@@ -21,10 +21,10 @@ def landscape(m, seed=0, size=200.0):
     plane = np.where(inside[:, None], crown, ground)
     up = np.where(inside, 8 + 3 * rng.normal(size=k), height)
     points = np.c_[plane, up]
-    lonely = np.c_[rng.random((50, 2)) * size, 60 + 300 * rng.random(50)]
+    isolated = np.c_[rng.random((50, 2)) * size, 60 + 300 * rng.random(50)]
     dense = [0.31 * size, 0.62 * size, 3.0] + 0.05 * rng.normal(size=(250, 3))
     copies = points[rng.integers(k, size=100)]
-    return np.round(np.concatenate([points, lonely, dense, copies]), 3) + ORIGIN
+    return np.round(np.concatenate([points, isolated, dense, copies]), 3) + ORIGIN
 
 
 def cut(points, side, size=200.0):

@@ -148,7 +148,7 @@ def test_geotiff_keys_and_point_format_survive(tmp_path, point_format):
 
 
 def test_columns_that_the_old_format_cannot_hold(tmp_path):
-    """Class 200 has no room in format 1; format 6 has."""
+    """Class 200 does not fit into format 1, but into format 6."""
     (tmp_path / "a.las").write_bytes(written(tile(1), False))
     cloud = hf.read_cloud(tmp_path / "a.las")
     columns = {**cloud.columns, "classification": np.full(300, 200, np.uint8)}

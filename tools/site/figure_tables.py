@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 Result = dict[str, Any]
+CLOUDS = ("sphere", "ball", "curves", "clustered", "tree")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], right: int | None = None) -> str:
@@ -17,7 +18,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], right: int | None 
     )
 
 
-def _when(found: Result) -> str:
+def when(found: Result) -> str:
     return f"{found['date']}, {found['machine']['cpu']}"
 
 
@@ -36,7 +37,7 @@ def learn(found: Result) -> str:
     means = [100 * entry["shuffled_labels"]["mean"] for entry in found["results"].values()]
     return (
         table(head, ((n, f"{100 * r['accuracy']:.2f} %", f"{r['cpu_seconds']:.0f}") for n, r in rows))
-        + f"\n\n{_when(found)}. With shuffled labels, the mean of three trainings is {min(means):.0f} to "
+        + f"\n\n{when(found)}. With shuffled labels, the mean of three trainings is {min(means):.0f} to "
         f"{max(means):.0f} % for every network (chance: 25 %)."
     )
 
@@ -48,7 +49,7 @@ def describe(found: Result) -> str:
         for r in found["describe"]
     )
     return (
-        f"`python -m benchmarks.small_clouds --data FOLDER...`, {_when(found)}; compiled code cached. Files per\n"
+        f"`python -m benchmarks.small_clouds --data FOLDER...`, {when(found)}; compiled code cached. Files per\n"
         f"second as the command itself counts them: reading, describing, writing the table."
         f"{' The machine was busy.' if found['busy'] else ''}\n\n{table(head, rows)}"
     )
@@ -68,7 +69,7 @@ def first_call(found: Result) -> str:
         for name, r in found["cases"].items()
     )
     return (
-        f"`python -m benchmarks.first_call`, {_when(found)}, {found['machine']['cores']} cores. Whole processes, imports\n"
+        f"`python -m benchmarks.first_call`, {when(found)}, {found['machine']['cores']} cores. Whole processes, imports\n"
         f"included: the first with nothing kept, the second with what the first has kept.\n\n{table(head, rows)}"
     )
 
@@ -91,7 +92,7 @@ def networks_speed(found: Result) -> str:
         rows.append((name, f"{row['seconds_per_epoch']:.1f}", f"{row['cpu_seconds_per_epoch']:.1f}", was))
     tuned = ", C library tuned" if found["malloc_tuned"] else ""
     return (
-        f"{_when(found)}, 2 threads{tuned}; {found['clouds']:,} clouds of {found['points']:,} points per epoch, batches of "
+        f"{when(found)}, 2 threads{tuned}; {found['clouds']:,} clouds of {found['points']:,} points per epoch, batches of "
         f"{found['batch']}, seconds per epoch:\n\n"
         + table(("network", "seconds", "processor seconds", "before"), rows)
     )
@@ -117,7 +118,7 @@ def local_covariance(found: Result) -> str:
         "jakteristics over ours",
     )
     return (
-        f"{_when(found)}, one thread; medians of {found['rounds']} rounds, in brackets the least and largest ratio:\n\n"
+        f"{when(found)}, one thread; medians of {found['rounds']} rounds, in brackets the least and largest ratio:\n\n"
         f"{table(head, rows)}\n\nThe largest difference of any value is {apart:.1g}: jakteristics returns single precision."
     )
 
@@ -172,12 +173,12 @@ def real_clouds(found: Result) -> str:
         count = f"{entry['clouds_compared']} of {entry['clouds_in_set']:,}"
         rows.append((name, count, f"{entry['points']['most']:,}", *(f"{w:.2g}" for w in worst)))
     head = ("set", "clouds", "most points", "auto, 1e-6", "auto, 1e-9", "fast, 1e-6", "fast, 1e-9")
-    return f"{_when(found)}:\n\n{table(head, rows)}"
+    return f"{when(found)}:\n\n{table(head, rows)}"
 
 
 def scaling(found: Result) -> str:
     runs, rows = found["runs"], []
-    for cloud in ("sphere", "ball", "curves", "clustered", "tree"):
+    for cloud in CLOUDS:
         small, large = runs[f"{cloud}/auto/100000"]["seconds"], runs[f"{cloud}/auto/1000000"]["seconds"]
         dense = runs[f"{cloud}/dense/20000"]["seconds"] * (1_000_000 / 20_000) ** 2
         peak = runs[f"{cloud}/auto/1000000"]["peak_bytes"] / 2**30
@@ -201,11 +202,11 @@ def scaling(found: Result) -> str:
         "dense at 10⁶, extrapolated from 20,000, s",
         "times slower",
     )
-    most = runs["sphere/auto/10000000"]
-    return (
-        f"{_when(found)}, {found['machine']['cores']} cores:\n\n{table(head, rows)}\n\nTen million points on a sphere take "
-        f"{most['seconds']:.0f} s and {most['peak_bytes'] / 2**30:.1f} GiB."
-    )  # fmt: skip
+    most = {cloud: runs[key] for cloud in CLOUDS if (key := f"{cloud}/auto/10000000") in runs}
+    largest = "; ".join(
+        f"{c} {r['seconds']:.0f} s, {r['peak_bytes'] / 2**30:.1f} GiB" for c, r in most.items()
+    )
+    return f"{when(found)}, {found['machine']['cores']} cores:\n\n{table(head, rows)}\n\nTen million points: {largest}."
 
 
 def crossing(found: Result) -> str:
@@ -214,7 +215,7 @@ def crossing(found: Result) -> str:
         for n, c in found["clouds"].items()
     )
     head = ("cloud", "the paths are equally fast at", "`auto` changes at", "off by")
-    return f"{_when(found)}:\n\n{table(head, rows)}"
+    return f"{when(found)}:\n\n{table(head, rows)}"
 
 
 def view(found: Result) -> str:
@@ -224,7 +225,7 @@ def view(found: Result) -> str:
         (f"{int(n):,}", *(f"{p[k]:,}" if k == "points_in_motion" else p[k] for k in keys))
         for n, p in found["pages"].items()
     )
-    return f"{_when(found)}, load {found['load_before']} before the run:\n\n{table(head, rows)}"
+    return f"{when(found)}, load {found['load_before']} before the run:\n\n{table(head, rows)}"
 
 
 def local_type(found: Result) -> str:
@@ -270,6 +271,24 @@ def points(found: Result) -> str:
         f"{run['train_plots']} plots to learn from, {run['test_plots']} others to test on, {run['points_per_plot']:,} points each,\n"
         f"{run['iterations']} trees per class, one seed, lengths {', '.join(f'{v:g}' for v in run['lengths'])} m for all. "
         "Percent; ± is the standard error over the plots.\n\n" + table(head, rows)
+    )
+
+
+def points_speed(found: Result) -> str:
+    run = found["speed"]
+    rows = [
+        (
+            f"{own['points']:,}",
+            name,
+            f"{rate:,}",
+            f"{own['points_per_second']['HFSPointClassifier'] / rate:.1f}",
+        )
+        for own in run["clouds"]
+        for name, rate in own["points_per_second"].items()
+    ]
+    head = ("points", "features", "points per second", "HFS is so many times faster")
+    return (
+        f"{when(found)}, {found['machine']['cores']} cores, best of {run['rounds']}:\n\n{table(head, rows)}"
     )
 
 

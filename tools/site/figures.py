@@ -18,6 +18,7 @@ from typing import Any
 from benchmarks.lib.results import DOCS, RESULTS
 
 from . import figure_tables as tables
+from . import large_cloud_tables as large
 
 THEOREM = DOCS / "theory" / "theorem1.json"
 # Name of a block: result file, and what writes it.
@@ -35,12 +36,16 @@ BLOCKS: dict[str, tuple[Path, Callable[[dict[str, Any]], str]]] = {
     "local_covariance": (RESULTS / "local_covariance.json", tables.local_covariance),
     "local_type": (RESULTS / "local_type.json", tables.local_type),
     "local_type_mixed": (RESULTS / "local_type.json", tables.local_type_mixed),
+    "million": (RESULTS / "million.json", large.million),
     "patterns": (RESULTS / "patterns.json", tables.patterns),
     "points": (RESULTS / "points.json", tables.points),
+    "points_speed": (RESULTS / "points.json", tables.points_speed),
     "real_clouds": (RESULTS / "real_clouds.json", tables.real_clouds),
     "scaling": (RESULTS / "scaling.json", tables.scaling),
     "search": (RESULTS / "search.json", tables.search),
     "search_many": (RESULTS / "search.json", tables.search_many),
+    "survey": (RESULTS / "survey.json", large.survey),
+    "survey_check": (RESULTS / "survey.json", large.survey_check),
     "theorem1_errors": (THEOREM, tables.theorem_errors),
     "theorem1_rates": (THEOREM, tables.theorem_rates),
     "theorem1_outside": (THEOREM, tables.theorem_outside),

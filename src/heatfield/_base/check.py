@@ -1,4 +1,4 @@
-"""Input checked once, at the door, with errors that repeat what was given."""
+"""Checks of the input, made once by the public functions, with errors that repeat what was given."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from .._sums.dense_kernels import find_runs
 from .._sums.pair_kernels import TILE, directions1, directions2, directions3, fill, radial
 
 # If the mean lies this many standard deviations (squared) from the reference, the covariance would
-# lose more than two log_accuracy, and the sums are taken again around the mean.
+# lose more than two digits, and the sums are taken again around the mean.
 _OFF_CENTRE = 64.0
 
 # Far away the strongest source is found up to rounding, then again as seen from there.

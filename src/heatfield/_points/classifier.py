@@ -45,8 +45,8 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
     cell : float, optional
         Side of the square cells of "height"; default four times the largest length.
     reader : "boosting" or a scikit-learn classifier
-        What reads the features: histogram gradient boosting, or a classifier with ``predict_proba``, which
-        gets NaN where a feature is not defined.
+        What learns from the features: histogram gradient boosting, or a classifier with ``predict_proba``,
+        which gets NaN where a feature is not defined.
     iterations : int
         Trees per class of "boosting".
     class_weight : "balanced", dict or None
@@ -237,16 +237,17 @@ class HFSPointClassifier(ClassifierMixin, CloudEstimator):
             raise ValueError(f"labels must hold at least two classes, got only {np.unique(y).tolist()}")
         # OpenMP takes all cores unasked, and threads that wait for each other on a busy machine waste hours.
         with threadpool_limits(thread_count(self.n_jobs), user_api="openmp"):
-            grown = self._new_reader().fit(features, y)
-        self.classes_ = grown.classes_
+            estimator = self._new_estimator().fit(features, y)
+        self.classes_ = estimator.classes_
         self.settings_ = settings
         if self.reader == "boosting":
-            self.trees_ = Trees.of(grown)
+            self.trees_ = Trees.of(estimator)
         else:
-            self.reader_ = grown
+            self.reader_ = estimator
         return self
 
-    def _new_reader(self) -> Any:
+    def _new_estimator(self) -> Any:
+        """The estimator that the parameter ``reader`` chooses, not fitted yet."""
         if not isinstance(self.reader, str):
             if not hasattr(self.reader, "predict_proba"):
                 raise ValueError(f"reader must be 'boosting' or have predict_proba, got {self.reader!r}")

@@ -1,7 +1,7 @@
 """The paper's equations, in its order: from sums over pairs to geometry.
 
 ``sums`` (m, T, columns) is the table of sums for each point x_i and
-time t (see `_sums.columns`): W = sum w, the sums of w D**2, w D**4, w r and w r r' with the
+time t (see `_sums.columns`): W = sum w, the sums of w D**2, w D**4, w r and w r r' with r = x_j - x_i and the
 weight w = exp(-D**2 / 4t), and those of g = exp(-D**2 / 8t).
 ``scales`` is (1, T), or (m, T) where every point has its own times; ``unit_scales`` is
 the same in the unit of length in which the sums were taken.

@@ -4,6 +4,8 @@ With r = x_j - x_i, D = |r|, w = exp(-D**2 / 4t) and its root g = exp(-D**2 / 8t
 columns are the sums over j of
 
     w, w D**2, g, g D**2, w D**4, w r (n of them), w r r' (the upper triangle, row by row).
+
+The paper has x_i - x_j for r; no signature depends on the sign.
 """
 
 from __future__ import annotations

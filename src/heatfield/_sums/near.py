@@ -7,8 +7,9 @@ Three zones around a target, by the weight w = exp(-D**2 / 4t) of a source.
    share of the target's sums. That share is known afterwards: where it is too large, the
    zone is summed again in double precision.
 3. In the ring beyond ``weight_cutoff`` w is below the tolerance, but not yet g = sqrt(w), which the energy E2
-   needs: there only the cheap radial sums are taken, w and w D**2 among them. What the directions miss is
-   known too, since |sum w r r'| <= sum w D**2 over the ring: where that is too much, they are added.
+   needs: there only the radial sums are taken, which cost least, w and w D**2 among them. What the
+   directions miss is known too, since |sum w r r'| <= sum w D**2 over the ring: where that is too much,
+   they are added.
 
 What remains outside weighs less than tol even if the whole cloud lay there.
 """

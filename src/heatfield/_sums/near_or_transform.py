@@ -78,7 +78,7 @@ def price_scale(
     ``around`` and what follows it is the tree of the m sources. A transform covers only those points of a
     node that have many neighbours, and their box; the others are summed directly. ``eps`` is enough
     where all sums are of one size; a transform over points of very different surroundings either has
-    more log_accuracy, down to ``least``, or leaves the isolated ones to be summed directly too.
+    more digits, down to ``least``, or leaves the isolated ones to be summed directly too.
     """
     n, q_all = targets.shape
     count = nodes.shape[0]

@@ -1,4 +1,8 @@
-"""What was done at each scale and why: what the user sees as ``s.plan``."""
+"""What was done at each scale and why: what the user sees as ``s.plan``.
+
+The text of ``reason`` is made where the choice is known: in `one_scale._explain`, for points with times of
+their own in `own_times.adaptive_sums`, for the dense path in `dense_plan` below.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ class ScalePlan:
     """How the sums of one scale were taken."""
 
     t: float
-    method: str  # "dense", "near", "fourier", or "boxes" (transforms of parts, the rest near)
+    method: str  # "dense", "near", "fourier", "boxes" (transforms of parts, the rest near) or "interpolated"
     transforms: int = 0  # boxes transformed
     largest_grid: tuple[int, ...] = ()
     points_transformed: int = 0

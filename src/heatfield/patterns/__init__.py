@@ -5,8 +5,8 @@ global rank envelope test.
 """
 
 from ._envelope import RankEnvelope, rank_envelope
+from ._pattern_envelope import Curve, PatternTest, envelope_test
 from ._response import response_curve
-from ._test import Curve, PatternTest, envelope_test
 from ._windows import Box, Polygon
 
 __all__ = [

@@ -44,7 +44,7 @@ def confusion_matrix(matrix: ArrayLike, labels: Sequence[Any], ax: Any = None) -
     if not (np.isfinite(table) & (table >= 0)).all():
         raise ValueError("matrix must hold counts or shares, got a number that is negative or not finite")
     names = [str(label) for label in labels]
-    longest = max((len(name) for name in names), default=0)  # takes room beside and, slanted, below
+    longest = max((len(name) for name in names), default=0)  # takes space beside and, slanted, below
     ax = own_axes(ax, (1.6 + 0.55 * count + 0.11 * longest, 1.4 + 0.5 * count + 0.08 * longest))
     sums = table.sum(axis=1, keepdims=True)
     shares = np.divide(table, sums, out=np.zeros_like(table), where=sums > 0)

@@ -45,19 +45,22 @@ class NetworkTraining(Training):
 # Every 200,000 clouds the rate falls to 0.7 of itself: of ModelNet40's 9,843 training clouds about every 20
 # epochs of 250. The epochs count here, so that a smaller set has the same schedule.
 _EVERY_20_OF_250 = tuple(round(0.08 * step, 2) for step in range(1, 13))
-_QI = NetworkTraining(
+# PointNet and PointNet++ (Qi et al.).
+_POINTNET = NetworkTraining(
     epochs=250, learning_rate=1e-3, final_rate=1e-5, drops=_EVERY_20_OF_250, drop=0.7, first_momentum=0.5
 )
-_WANG = NetworkTraining(
+# DGCNN (Wang et al.); VN-DGCNN is trained likewise.
+_DGCNN = NetworkTraining(
     epochs=250, optimizer="sgd", learning_rate=0.1, final_rate=1e-3, weight_decay=1e-4, label_smoothing=0.2
 )
-_ZHAO = NetworkTraining(
+# Point Transformer (Zhao et al.).
+_POINT_TRANSFORMER = NetworkTraining(
     epochs=200, optimizer="sgd", learning_rate=0.05, weight_decay=1e-4, drops=(0.6, 0.8), drop=0.1
 )
 RECIPES: dict[str, NetworkTraining] = {
-    "pointnet": _QI,
-    "pointnet2": _QI,
-    "dgcnn": _WANG,
-    "point_transformer": _ZHAO,
-    "vn_dgcnn": _WANG,
+    "pointnet": _POINTNET,
+    "pointnet2": _POINTNET,
+    "dgcnn": _DGCNN,
+    "point_transformer": _POINT_TRANSFORMER,
+    "vn_dgcnn": _DGCNN,
 }

@@ -16,8 +16,8 @@ class View {
     if (this.scene) { wireCanvas(this.canvas, this); new ResizeObserver(() => this.redraw()).observe(this.canvas); }
     wireKeys(this);
     wirePanel(this);
-    const wish = window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-    this.setTheme(header.theme === "auto" ? wish : header.theme);
+    const preferred = window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    this.setTheme(header.theme === "auto" ? preferred : header.theme);
     this.setRange(0, header.most);
   }
 
