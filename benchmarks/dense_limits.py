@@ -21,8 +21,8 @@ from benchmarks.lib.results import RESULTS, write
 from heatfield._base.compile import SUMS, compiled
 from heatfield._cloud.cloud import ArrangedCloud
 from heatfield._signatures.scales import schedule_of
-from heatfield._sums.columns import LOG_ACCURACY
-from heatfield._sums.dense_kernels import _cutoff, column_count, dense_sums, gaps_to_blocks
+from heatfield._sums.columns import LOG_ACCURACY, column_count
+from heatfield._sums.dense_kernels import _cutoff, dense_sums, gaps_to_blocks
 
 OUTPUT = RESULTS / "dense_limits.json"
 M = 1024

@@ -13,7 +13,7 @@ memory/M/J    `heatfield.signatures` of the same points in memory with J threads
 Without --cases all are run, from small to large: 1e6, 1e7 and 1e8 points, in memory up to 1e7.
 After each case the exponents p of seconds ~ m**p are fitted, pass by pass, and the time of 1e9 points on 64
 workers of one core each is forecast by the cost model. ``--summary`` prints what is known and runs nothing.
-``--check M`` compares the tiles of the survey of M points with `signatures` at corners of tiles, lonely
+``--check M`` compares the tiles of the survey of M points with `signatures` at corners of tiles, isolated
 points, the densest ones and a random sample. ``--draw M`` draws the points coloured by dimension with the
 borders of tiles.
 """

@@ -25,7 +25,7 @@ def read_all(out: Path, paths: list[Path], names: list[str]) -> tuple[np.ndarray
 
 
 def difficult(points: np.ndarray, density: np.ndarray, count: int = 200) -> np.ndarray:
-    """Points nearest to corners of tiles, the loneliest, the densest, and some at random."""
+    """Points nearest to corners of tiles, the most isolated, the densest, and some at random."""
     low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
     step = (high - low) / SIDE
     offset = (points[:, :2] - low) / step

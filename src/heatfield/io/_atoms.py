@@ -104,15 +104,28 @@ class Atoms:
 
         ``words`` are in the order of the columns of this name, ``numbers`` are x, y, z, occupancy, B factor.
         """
-        if any(words[4]) and self.choice.altloc != "all":
-            for own, row in zip(zip(*words, strict=True), zip(*numbers, strict=True), strict=True):
-                self.add(model, own, row[:3], row[3:])
+        settled = 0
+        for i, altloc in enumerate(words[4]) if self.choice.altloc != "all" and any(words[4]) else ():
+            if altloc:
+                self._extend(model, words, numbers, settled, i)
+                atom, residue, chain, number, _ = (column[i] for column in words)
+                x, y, z, occupancy, b_factor = (column[i] for column in numbers)
+                self.add(model, (atom, residue, chain, number, altloc), (x, y, z), (occupancy, b_factor))
+                settled = i + 1
+        self._extend(model, words, numbers, settled, len(words[0]))
+
+    def _extend(
+        self, model: int, words: list[list[str]], numbers: list[list[float]], first: int, last: int
+    ) -> None:
+        """Take atoms without alternatives as they are."""
+        if first == last:
             return
-        self.models.extend([model] * len(words[0]))
-        self.xyz.extend(joined.from_iterable(zip(*numbers[:3], strict=True)))
-        self.numbers.extend(joined.from_iterable(zip(*numbers[3:], strict=True)))
+        own = [column[first:last] for column in numbers]
+        self.models.extend([model] * (last - first))
+        self.xyz.extend(joined.from_iterable(zip(*own[:3], strict=True)))
+        self.numbers.extend(joined.from_iterable(zip(*own[3:], strict=True)))
         for column, own_words in zip(self.words.values(), words, strict=True):
-            column.extend(own_words)
+            column.extend(own_words[first:last])
 
     def _put(self, row: int, words: Words, xyz: tuple[float, ...], numbers: tuple[float, ...]) -> None:
         self.xyz[3 * row : 3 * row + 3] = array("d", xyz)
