@@ -283,6 +283,20 @@ def test_las_tiles_keep_what_they_had(tmp_path, suffix, format):
         assert any(r.user == "heatfield" and s.digest.encode() in r.data for r in records)
 
 
+def test_the_bytes_of_las_tiles_do_not_depend_on_the_folder(tmp_path):
+    points = landscape(3_000, seed=6)
+    paths = write_tiles(tmp_path / "in", points, cut(points, 2), ".las")
+    survey(paths, tmp_path / "one")
+    (tmp_path / "two" / WORK).mkdir(parents=True)  # prices are measured per folder, and decide the last bits
+    (tmp_path / "two" / WORK / "costs.json").write_bytes(
+        (tmp_path / "one" / WORK / "costs.json").read_bytes()
+    )
+    survey(paths, tmp_path / "two")
+    assert len(paths) == 4
+    for path in paths:
+        assert (tmp_path / "one" / path.name).read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
 def test_points_in_the_plane_and_scales_of_ones_own(tmp_path):
     rng = np.random.default_rng(7)
     points = rng.random((4_000, 2))

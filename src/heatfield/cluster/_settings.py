@@ -92,8 +92,8 @@ class Job:
 
 
 def make_job(settings: SurveySettings, tiles: tuple[Tile, ...], folder: str) -> Job:
-    """The job of these tiles as they are now."""
+    """The job of these tiles as they are now; where the folder lies makes no difference to it."""
     stamps = [[tile.path, *file_stamp(tile.path)] for tile in tiles]
-    targets = [tile.target for tile in tiles]
+    targets = [Path(tile.target).name for tile in tiles]
     text = json.dumps([__version__, SCHEMA, settings.identity(), stamps, targets], sort_keys=True)
     return Job(settings, tiles, folder, hashlib.sha256(text.encode()).hexdigest()[:24])
