@@ -105,6 +105,19 @@ def test_stale_cells_are_computed_again_only_if_asked(tmp_path):
     assert {c["code"] for c in context.store.cells(key()).values()} == {"2"}
 
 
+def test_a_stopped_run_keeps_the_stale_cells_that_it_did_not_reach(tmp_path):
+    context, seen = Context(Store(tmp_path)), []
+    run_jobs(context, [counted(seen), counted(seen, name="b")], quiet=True)
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    first = Job(key(), (0, 1, 2), "2", 1.0, stopped, lambda _: FACTS, True)
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(context, [first, counted(seen, name="b", code="2")], again=True, quiet=True)
+    assert sorted(context.store.cells(key("b"))) == [0, 1, 2]
+
+
 def test_claims_of_a_living_process_are_kept_and_those_of_a_dead_one_taken_over(tmp_path):
     store = Store(tmp_path)
     claims = Claims(store)

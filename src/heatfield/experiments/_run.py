@@ -69,15 +69,16 @@ def run_jobs(
     total = sum(map(len, open_.values()))
     progress = Progress(total, sum(job.cost * len(open_[name]) for name, job in unique.items()))
     claims = Claims(context.store)
-    if again:
-        for name, job in unique.items():
-            _forget(context, job, open_[name])
     work = [(job, group) for name, job in unique.items() for group in _groups(job, open_[name])]
     try:
         if executor is not None:
+            for job, group in work if again else ():
+                _forget(context, job, group)
             _spread(context, work, claims, progress, counts, quiet, executor)
         else:
             for job, group in work:
+                if again:  # one after the other: a run that is stopped has lost no cell that it did not reach
+                    _forget(context, job, group)
                 _one(context, job, group, claims, progress, counts, quiet)
     finally:
         claims.release_all()
