@@ -287,9 +287,7 @@ def points_speed(found: Result) -> str:
         for name, rate in own["points_per_second"].items()
     ]
     head = ("points", "features", "points per second", "HFS is so many times faster")
-    return (
-        f"{when(found)}, {found['machine']['cores']} cores, best of {run['rounds']} (one run where it takes longer than 20 s):\n\n{table(head, rows)}"
-    )
+    return f"{when(found)}, {found['machine']['cores']} cores, best of {run['rounds']} (one run where it takes longer than 20 s):\n\n{table(head, rows)}"
 
 
 def patterns(found: Result) -> str:
