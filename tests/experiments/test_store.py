@@ -69,6 +69,10 @@ def test_a_network_trained_for_two_records_is_trained_once(tmp_path):
     assert cells[0]["seed"] == 0
     assert "changed" not in cells[0]
     assert context.store.cells(turned)[0]["changed"] == {"turned": 9}
+    newer = [counted(seen, code="2"), Job(turned, (0,), "2", 1.0, run, lambda _: FACTS, False, also=key())]
+    run_jobs(context, newer, again=True, quiet=True)
+    assert seen == [1, 2, 1, 2]
+    assert {cell["code"] for cell in context.store.cells(key()).values()} == {"2"}
 
 
 def test_a_record_says_where_and_by_which_code(tmp_path):

@@ -79,9 +79,7 @@ class Job:
     run: Callable[[Context, list[int]], Iterator[tuple[int, dict[str, Any]]]]
     facts: Callable[[Context], dict[str, Any]]
     together: bool = False  # all splits are computed at once
-    also: Key | None = (
-        None  # a record whose cells are part of these: what was trained once is not trained again
-    )
+    also: Key | None = None  # a record whose cells are part of these, and need not be trained again
 
 
 def method_named(name: str) -> Method:

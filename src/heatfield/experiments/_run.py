@@ -135,9 +135,9 @@ def _keep(
     context: Context, job: Job, split: int, cell: dict[str, Any], facts: dict[str, Any],
     *, here: dict[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    """Write a cell, and the part of it that is one of another record, unless that is there."""
+    """Write a cell, and the part of it that is one of another record, unless that is there by this code."""
     context.store.add(job.key, split, cell, facts, job.code, here=here)
-    if job.also is not None and split not in context.store.cells(job.also):
+    if job.also is not None and context.store.cells(job.also).get(split, {}).get("code") != job.code:
         part = {name: value for name, value in cell.items() if name not in ("changed", "deviation")}
         part["scores"] = {"none": cell["scores"]["none"]}
         context.store.add(job.also, split, part, facts, job.code, here=here)
@@ -197,5 +197,8 @@ def _forget(context: Context, job: Job, splits: Iterable[int]) -> None:
         if record is None:
             return
         for split in splits:
-            record["splits"].pop(str(split), None)
+            if (
+                record["splits"].get(str(split), {}).get("code") != job.code
+            ):  # else it came with another record
+                record["splits"].pop(str(split), None)
         store.replace(job.key, record)
