@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ._jobs import Context, evaluation_key
-from ._methods import Method
+from ._methods import Method, Plan
 from ._registry import METHODS
 from ._sets import DataSet
 from ._statistics import Mean, mean_of
@@ -99,11 +99,17 @@ class Grid:
 
 
 def found_key(
-    context: Context, task: str, entry: DataSet, method: Method, **more: Any
+    context: Context,
+    task: str,
+    entry: DataSet,
+    method: Method,
+    *,
+    plan: Callable[[Method, DataSet, str], Plan] = Method.plan,
+    **more: Any,
 ) -> tuple[Key, dict[str, Any]] | None:
     """The record with the best budget: the paper's before a reduced one; smoke only if asked for."""
     for budget in ("smoke",) if context.budget == "smoke" else ("paper", "reduced"):
-        key = evaluation_key(task, entry, method, method.plan(entry, budget), **more)
+        key = evaluation_key(task, entry, method, plan(method, entry, budget), **more)
         record = context.store.read(key)
         if record is not None and record["splits"]:
             return key, record

@@ -179,7 +179,8 @@ def _entries() -> dict[str, DataSet]:
              paper="NeuroMorpho"),
         read("for_species20k", "FOR-species20K", "trees", partial(_read, datasets.load_for_species20k),
              paper="FOR-species"),
-        read("scop", "SCOP", "protein folds", partial(_read, datasets.load_scop), paper="SCOP"),
+        read("scop", "SCOP", "protein folds", partial(_read, datasets.load_scop), paper="SCOP",
+             points=128),
         read("intra", "IntrA", "aneurysms", partial(_read, datasets.load_intra), paper="IntrA",
              boundary=True),
         read("atlas1", "ATLAS-1", "cells", partial(_read, datasets.load_atlas1), paper="ATLAS-1",
@@ -187,7 +188,8 @@ def _entries() -> dict[str, DataSet]:
         read("neurons4", "neurons4", "neurons", partial(_folder, 1024), stands_for="NeuroMorpho"),
         read("spines3", "spines3", "dendritic spines", partial(_folder, 1024), stands_for="Allen"),
         read("trees8", "trees8", "trees", partial(_folder, 1024), stands_for="FOR-species"),
-        read("cath15", "cath15", "protein domains", partial(_folder, None), stands_for="SCOP"),
+        read("cath15", "cath15", "protein domains", partial(_folder, None), stands_for="SCOP",
+             points=128),
         read("shapes10", "shapes10", "rigid shapes", partial(_folder, 1024), boundary=True),
     ]  # fmt: skip
     return {entry.name: entry for entry in entries}
