@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT.name
 # What these do is said, shown, drawn or stored: no number depends on it.
 SILENT = {
-    "_base.announce", "_base.drawing", "_base.files", "_base.html", "_base.interrupts", "_base.optional",
-    "_base.progress", "_base.summary", "_base.warn", "_sums.plan_summary",
+    "_base.ahead", "_base.announce", "_base.drawing", "_base.files", "_base.html", "_base.interrupts",
+    "_base.optional", "_base.progress", "_base.summary", "_base.warn", "_sums.plan_summary",
 }  # fmt: skip
 SILENT_PARTS = ("saving", "_saved_")  # in the name of a module
 
