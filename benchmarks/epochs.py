@@ -1,12 +1,16 @@
 """How many epochs per second: packed batches beside two plain ways to train the same network.
 
     python -m benchmarks.epochs                      # writes benchmarks/results/epochs.json
-    python -m benchmarks.epochs --against OLD/src    # only its "versions": this source tree and another one
+    python -m benchmarks.epochs --against OLD/src    # only its "trees": this source tree and another one
+    python -m benchmarks.epochs --profile            # only its "profile": where the time goes, one thread
 
 All train HFS-full with the same batches from features that are in memory. "loop" joins the clouds of a
 batch and pools them one by one in Python; "padded" fills them up to the largest and masks, as a torch
 DataLoader with a collate function does; "a quarter" is packed with a quarter of the points of each cloud,
 drawn again. They take turns; the best epoch of each counts.
+
+The profile sets an epoch beside its floor, which is its matrix products alone, of the same shapes by the same
+library. What is left is data movement: normalising, cutting off, pooling, and the sums of their gradients.
 
 Versions are compared by the library's own training loop, in fresh processes that take turns, with one and
 with two threads; the other one also with the C library tuned by environment variables, as its guide asked
@@ -22,19 +26,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 from torch import nn
 
 import heatfield as hf
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, ROOT, read, write
+from heatfield._features.point_features import PointSettings
 from heatfield._features.point_table import PointTable
 from heatfield.nn import HFSFull
 from heatfield.nn._batches import Packed, Scaling
+from heatfield.nn._layer_kernels import TILE
+from heatfield.nn._learner import Learner
+from heatfield.nn._training import Training
 
 OUTPUT = RESULTS / "epochs.json"
 BATCH, ROUNDS = 32, 5
@@ -182,13 +192,79 @@ def versions(old: Path, rounds: int, epochs: int, first: int) -> dict[str, Any]:
     return {**machine(), "rounds": rounds, "epochs": epochs, "rows": best}
 
 
+def training_table(count: int, points: int) -> PointTable:
+    """Clouds whose features are random numbers."""
+    rng, recipe = np.random.default_rng(0), PointSettings(3)
+    width, total = len(recipe.point_names), count * points
+    rows = rng.standard_normal((total, width), dtype=np.float32)
+    whole, xyz = rng.normal(size=(count, len(recipe.whole_names))), np.zeros((total, 3), np.float32)
+    starts = np.arange(0, total + 1, points)
+    return PointTable(rows, starts, whole, xyz, np.zeros(width), np.ones(width), recipe)
+
+
+def products_alone(rows: int, widths: list[int]) -> float:
+    """Seconds of the matrix products of one epoch, tile by tile: forward, by the weights, by the inputs."""
+    rng = np.random.default_rng(0)
+    tiles = [rng.standard_normal((TILE, width), dtype=np.float32) for width in widths]
+    weights = [rng.standard_normal((b, a), dtype=np.float32) for a, b in pairwise(widths)]
+    started = time.perf_counter()
+    for _ in range(rows // TILE):
+        for k, weight in enumerate(weights):
+            tiles[k] @ weight.T
+            tiles[k + 1].T @ tiles[k]
+            if k:
+                tiles[k + 1] @ weight
+    return (time.perf_counter() - started) * rows / (rows // TILE * TILE)
+
+
+def profile(rounds: int, epochs: int) -> dict[str, Any]:
+    """Of both sets: the best epoch, its matrix products alone, and the share of every operation of torch."""
+    torch.set_num_threads(1)
+    found = {}
+    for count, points in ((128, 1000), (1000, 128)):
+        table, labels = training_table(count, points), np.arange(count) % 5
+
+        def train(table: PointTable = table, labels: np.ndarray = labels) -> tuple[Learner, float]:
+            learner = Learner("full", table.recipe, 5, None, torch.device("cpu"))
+            learner.fit(table, labels, None, Training(epochs=epochs, seed=0))
+            return learner, min(entry["seconds"] for entry in learner.history)
+
+        learner, _ = train()  # compiles
+        linear = [m for m in learner.network.points if isinstance(m, nn.Linear)]
+        widths = [linear[0].in_features, *(m.out_features for m in linear)]
+        best, floor = np.inf, np.inf
+        with threadpool_limits(1):
+            for _ in range(rounds):
+                best = min(best, train()[1])
+                floor = min(floor, products_alone(count * points, widths))
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+                train()
+        events = seen.key_averages()
+        total = sum(event.self_cpu_time_total for event in events)
+        shares = {event.key: round(event.self_cpu_time_total / total, 4) for event in events}
+        ordered = sorted(shares.items(), key=lambda item: -item[1])[:8]
+        found[f"{count:,} clouds of {points:,} points"] = entry = {
+            "seconds": round(best, 4),
+            "products_alone_seconds": round(floor, 4),
+            "over_products": round(best / floor, 3),
+            "widths": widths,
+            "share_by_operation": dict(ordered),
+        }
+        print(count, points, entry, flush=True)
+    return {**machine(), "rounds": rounds, "epochs": epochs, "rows": found}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--against", type=Path, help="src folder of another version")
+    parser.add_argument("--profile", action="store_true", help="where the time of an epoch goes")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=4, help="per set and process")
     parser.add_argument("--compiled", action="store_true", help="leave out the round that compiles")
     options = parser.parse_args()
+    if options.profile:
+        write(OUTPUT, {**read(OUTPUT, {}), "profile": profile(options.rounds, options.epochs)})
+        return
     if options.against is not None:
         found = versions(options.against, options.rounds, options.epochs, int(options.compiled))
         write(OUTPUT, {**read(OUTPUT, {}), "trees": found})
