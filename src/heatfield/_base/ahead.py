@@ -83,6 +83,11 @@ def begins(function: Any) -> None:
         _ask_for(FOLLOWING[name])
 
 
+def stay_alone() -> None:
+    """Start no second process: this one is one of several already."""
+    _started.update(FOLLOWING)
+
+
 def ends() -> None:
     """To be called when the compiler has finished with a function of this package."""
     global _nested
@@ -131,7 +136,7 @@ def main() -> None:
     """What the second process does: compile the functions that it is told, and keep them on disk."""
     from numba.core.sigutils import normalize_signature
 
-    _started.update(FOLLOWING)  # it starts no further process
+    stay_alone()
     types = {name: signature for kernels in FOLLOWING.values() for name, signature in kernels}
     for line in sys.stdin:
         name = line.strip()
