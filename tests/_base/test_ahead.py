@@ -63,6 +63,15 @@ def test_what_the_second_process_compiled_is_loaded_and_it_ends(tmp_path):
         os.kill(pid, 0)
 
 
+def test_it_ends_by_itself_when_there_is_nothing_to_do():
+    """A session that goes on for hours does not keep its memory."""
+    code = "import heatfield._base.ahead as ahead; ahead._PATIENCE = 0.1; ahead.main()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, text=True) as process:
+        process.stdin.write("_signatures.equations._scaled_covariance\n")
+        process.stdin.flush()
+        assert process.wait(timeout=120) == 0  # though more could still be written to it
+
+
 def test_none_is_started_on_one_core_or_in_a_worker(monkeypatch):
     started = []
     monkeypatch.setattr(ahead, "_started", set())

@@ -223,7 +223,7 @@ def test_findings_are_read_from_the_cells(tmp_path):
     told = findings(tmp_path)
     assert len(told) == 3  # the other claims need rows that are not there
     assert told[1].startswith("No single block suffices: in part, on 1 of 2 data sets.")
-    assert "neurons4 yes (best alone log-Hessian, +10.0 ± 0.0 points, p = 0 below all)" in told[1]
+    assert "neurons4 yes (best alone log-Hessian; all of them +10.0 ± 0.0 points, p = 0)" in told[1]
     assert "cath15 no" in told[1]
     assert told[2].startswith("The log-Hessian is the strongest single block on real data: yes, on 2 of 2")
 

@@ -8,10 +8,12 @@ is not ready yet, both compile it, and nothing is lost but the time of a core th
 from __future__ import annotations
 
 import atexit
+import contextlib
 import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,9 @@ FOLLOWING: dict[str, Kernels] = {
     "_features.small_clouds._geometry": _ROWS,
 }
 
+# Seconds that the second process waits for more to do, before it gives its memory back.
+_PATIENCE = 20.0
+
 _started: set[str] = set()
 _nested = 0
 _process: subprocess.Popen[str] | None = None
@@ -110,6 +115,9 @@ def _cores() -> int:
 
 def _ask_for(kernels: Kernels) -> None:
     global _process
+    if _process is not None and _process.poll() is not None:  # it had nothing to do for a while
+        _stop(os.getpid())
+        _process = None
     try:
         if _process is None:
             program = f"import sys; sys.path.insert(0, sys.argv[1]); import {__name__} as m; m.main()"
@@ -117,11 +125,12 @@ def _ask_for(kernels: Kernels) -> None:
                 [sys.executable, "-c", program, str(Path(__file__).parents[2])],
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
             )  # fmt: skip
+            atexit.unregister(_stop)
             atexit.register(_stop, os.getpid())
         assert _process.stdin is not None
         _process.stdin.write("".join(f"{name}\n" for name, _ in kernels))
         _process.stdin.flush()
-    except OSError:  # no process can be had, or it has ended: everything is compiled here
+    except OSError:  # no process can be had, or it has just ended: everything is compiled here
         return
 
 
@@ -129,7 +138,10 @@ def _stop(owner: int) -> None:
     """End it, whatever it is doing: this process has had the code by then."""
     if _process is not None and os.getpid() == owner:
         _process.kill()
-        _process.communicate()
+        _process.wait()
+        assert _process.stdin is not None
+        with contextlib.suppress(OSError):  # what it did not read is of no use now
+            _process.stdin.close()
 
 
 def main() -> None:
@@ -138,9 +150,15 @@ def main() -> None:
 
     stay_alone()
     types = {name: signature for kernels in FOLLOWING.values() for name, signature in kernels}
+    idle = None
     for line in sys.stdin:
+        if idle is not None:
+            idle.cancel()
         name = line.strip()
         module, _, function = name.rpartition(".")
         kernel = getattr(import_module(f"heatfield.{module}"), function)
         # As a call would: numba keeps what was asked for by a string apart.
         kernel.compile(normalize_signature(f"({', '.join(types[name])})")[0])
+        idle = threading.Timer(_PATIENCE, os._exit, (0,))
+        idle.daemon = True
+        idle.start()

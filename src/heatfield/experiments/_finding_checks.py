@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -60,7 +61,7 @@ def _no_single_block(found: Results, entry: DataSet) -> Answer | None:
         return None
     best = max(singles, key=singles.__getitem__)
     gap = found.gap(entry, "HFS-desc", f"only {best}")
-    return Answer(entry.title, gap.mean > 0, f"best alone {best}, {_told(gap)} below all")
+    return Answer(entry.title, gap.mean > 0, f"best alone {best}; all of them {_told(gap)}")
 
 
 def _hessian(found: Results, entry: DataSet) -> Answer | None:
@@ -82,7 +83,7 @@ def _redundant(found: Results, entry: DataSet) -> Answer | None:
     if len(gaps) < len(BLOCKS) - 1 or found.mean(entry, "HFS-desc") is None:
         return None
     worst = max(gaps, key=lambda b: gaps[b].mean)
-    return Answer(entry.title, gaps[worst].mean <= LITTLE, f"most without {worst}, {_told(gaps[worst])}")
+    return Answer(entry.title, gaps[worst].mean <= LITTLE, f"most by {worst}, {_told(gaps[worst])}")
 
 
 def _saturates(found: Results, entry: DataSet) -> Answer | None:
@@ -163,6 +164,8 @@ def _local_covariance(found: Results, entry: DataSet) -> Answer | None:
 
 
 def _told(gap: Difference) -> str:
+    if math.isnan(gap.error):
+        return f"{gap.mean:+.1f} points on one split"
     return f"{gap.mean:+.1f} ± {gap.error:.1f} points, p = {gap.p:.2g}"
 
 
