@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 from benchmarks.lib.results import RESULTS
 from heatfield.experiments import TABLES, show
 from heatfield.experiments._findings import findings
 from heatfield.experiments._page import markdown
 
+from .site.figure_tables import table, when
+
 RECORDS = RESULTS / "experiments"
+GAP = RESULTS / "learned_gap.json"
 INTRODUCTIONS = Path(__file__).parent / "pages"  # what is written by hand
 
 
@@ -21,8 +26,30 @@ def experiments_page() -> str:
 
 
 def learned_page() -> str:
-    """Heads, steps of the learned pooling, and the earlier rows."""
-    return _introduction("learned") + _tables(markdown(show(["variants"], results=RECORDS), []))
+    """Heads, steps of the learned pooling, its need of clouds, and the earlier rows."""
+    tables = _tables(markdown(show(["variants"], results=RECORDS), []))
+    return _introduction("learned") + _need_of_clouds(json.loads(GAP.read_text())) + tables
+
+
+def _need_of_clouds(found: dict[str, Any]) -> str:
+    """Learned pooling beside the descriptor, against the number of training clouds."""
+    head = ("training clouds", "HFS-desc", "HFS-full", "difference", "HFS-full on its training clouds")
+    rows = [
+        (
+            f"{int(count):,}",
+            f"{row['desc']:.1f}",
+            f"{row['full']:.1f}",
+            f"{row['full_minus_desc']:+.1f} ± {row['standard_error']:.1f}",
+            f"{row['full_on_training_clouds']:.1f}",
+        )
+        for count, row in found["rows"].items()
+    ]
+    return (
+        "On the balanced disks and annuli the class is a count of shapes. "
+        f"`python -m benchmarks.learned_gap`, {when(found)}; one draw,\n"
+        f"the same {found['test_clouds']:,} test clouds, {found['epochs']} epochs of {found['points']} points"
+        f" per cloud; accuracy in percent:\n\n{table(head, rows)}\n\n"
+    )
 
 
 def _introduction(name: str) -> str:

@@ -125,6 +125,7 @@ def _ask_for(kernels: Kernels) -> None:
                 [sys.executable, "-c", program, str(Path(__file__).parents[2])],
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
             )  # fmt: skip
+            threading.Thread(target=_process.wait, daemon=True).start()  # so that nothing of it stays
             atexit.unregister(_stop)
             atexit.register(_stop, os.getpid())
         assert _process.stdin is not None
