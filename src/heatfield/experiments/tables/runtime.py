@@ -95,9 +95,8 @@ def _grid(context: Context, entry: DataSet) -> Grid:
             "record": key.name,
             "stale": is_stale(record, METHODS[name]),
         }
-        cells = [Cell(_one(value), **about) for value in own[:3]]
-        cells += [Cell(_one(own[3]), paper, entry.paper is not None, **about)]
-        rows.append((name, [*cells, Cell(_one(totals[name]))]))
+        cells = [Cell(_one(value), **about) for value in own]
+        rows.append((name, [*cells, Cell(_one(totals[name]), paper, entry.paper is not None, **about)]))
     base = totals.get("DGCNN", float("nan"))
     full = [(label, [*cells, Cell(_one(base / totals[label]))]) for label, cells in rows]
     notes = [
