@@ -33,23 +33,24 @@ def learned_page() -> str:
 
 def _need_of_clouds(found: dict[str, Any]) -> str:
     """Learned pooling beside the descriptor, against the number of training clouds."""
-    head = ("training clouds", "HFS-desc", "HFS-full", "difference", "HFS-full on its training clouds")
-    rows = [
-        (
-            f"{int(count):,}",
-            f"{row['desc']:.1f}",
-            f"{row['full']:.1f}",
-            f"{row['full_minus_desc']:+.1f} ± {row['standard_error']:.1f}",
-            f"{row['full_on_training_clouds']:.1f}",
-        )
-        for count, row in found["rows"].items()
-    ]
+    head = ("training clouds", "HFS-desc", "HFS-full", "difference", "last 6 epochs whole", "difference")
+    rows = []
+    for count, row in found["rows"].items():
+        cells = [f"{int(count):,}", f"{row['desc']:.1f}"]
+        for way in ("full", "whole"):
+            own = row.get(way)
+            cells += ["", ""] if own is None else [f"{own['accuracy']:.1f}", _difference(own)]
+        rows.append(cells)
     return (
         "On the balanced disks and annuli the class is a count of shapes. "
         f"`python -m benchmarks.learned_gap`, {when(found)}; one draw,\n"
         f"the same {found['test_clouds']:,} test clouds, {found['epochs']} epochs of {found['points']} points"
         f" per cloud; accuracy in percent:\n\n{table(head, rows)}\n\n"
     )
+
+
+def _difference(own: dict[str, float]) -> str:
+    return f"{own['minus_desc']:+.1f} ± {own['standard_error']:.1f}"
 
 
 def _introduction(name: str) -> str:
