@@ -12,8 +12,6 @@ goes on where it stopped. One thread.
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import torch
 
@@ -59,11 +57,9 @@ def main() -> None:
         for way, options in WAYS.items():
             if way in row:
                 continue
-            started = time.perf_counter()
             model = hf.HFSClassifier(
                 "full", epochs=EPOCHS, train_points=POINTS, random_state=0, progress=False, **options
             ).fit_features(table.take(train), truth[train], n_dims=2)
-            seconds = time.perf_counter() - started
             right = model.predict_features(table.take(tested)) == truth[tested]
             gap = 100.0 * (right.astype(float) - desc)
             row[way] = {
@@ -71,7 +67,6 @@ def main() -> None:
                 "minus_desc": round(float(gap.mean()), 2),
                 "standard_error": round(float(gap.std() / np.sqrt(TEST)), 2),
                 "on_training_clouds": round(100.0 * model.history_[-1]["accuracy"], 2),
-                "seconds": round(seconds, 1),
             }
             print(count, way, row[way], flush=True)
             write(OUTPUT, found)
