@@ -46,10 +46,10 @@ def _need_of_clouds(found: dict[str, Any]) -> str:
         f"`python -m benchmarks.learned_gap`, {when(found)}; one draw,\n"
         f"the same {found['test_clouds']:,} test clouds, {found['epochs']} epochs of {found['points']} points"
         f" per cloud; accuracy in percent:\n\n{table(head, rows)}\n\n"
-        "The cause of the gap is the drawing of points: a maximum over all points, from which the network\n"
-        "predicts, is larger than one over those that it was trained with. With all points in the last\n"
-        "epochs (`whole_epochs`) it is far ahead of the descriptor. More clouds help too. The rows of\n"
-        "HFS-full in the other tables were trained without whole epochs.\n\n"
+        "The cause of the gap is the drawing of points: with all points in the last epochs (`whole_epochs`)\n"
+        "HFS-full is far ahead of the descriptor. A likely reason is that a maximum over all points, from\n"
+        "which it predicts, is larger than one over those that it was trained with; that was not tested\n"
+        "apart. More clouds help too. The rows of HFS-full in the other tables have no whole epochs.\n\n"
     )
 
 
