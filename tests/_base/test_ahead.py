@@ -76,11 +76,11 @@ def test_none_is_started_on_one_core_or_in_a_worker(monkeypatch):
     started = []
     monkeypatch.setattr(ahead, "_started", set())
     monkeypatch.setattr(ahead, "_ask_for", started.append)
-    monkeypatch.setattr(ahead, "_cores", lambda: 1)
+    monkeypatch.setattr(ahead, "thread_count", lambda _: 1)
     first = import_module("heatfield._cloud.arrange").arrange.py_func
     ahead.begins(first)
     ahead.ends()
-    monkeypatch.setattr(ahead, "_cores", lambda: 2)
+    monkeypatch.setattr(ahead, "thread_count", lambda _: 2)
     monkeypatch.setattr(ahead.multiprocessing, "parent_process", lambda: object())
     ahead.begins(first)
     ahead.ends()

@@ -18,6 +18,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .check import thread_count
+
 _TABLE, _CUBE, _ROW, _PLACES = "f8[:,::1]", "f8[:,:,::1]", "f8[::1]", "i8[::1]"
 _SPECTRUM = (
     ("_signatures.eigenvalues.eigenvalues_up_to_3", (_TABLE, _TABLE)),
@@ -102,15 +104,11 @@ def ends() -> None:
 def _useful() -> bool:
     """Whether a core is free, and this is the user's own process and an ordinary interpreter."""
     return (
-        _cores() > 1
+        thread_count(-1) > 1
         and multiprocessing.parent_process() is None
         and bool(sys.executable)
         and not getattr(sys, "frozen", False)
     )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
 def _ask_for(kernels: Kernels) -> None:

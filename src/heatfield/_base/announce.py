@@ -34,7 +34,10 @@ def _own(happening: Any) -> Any:
 
 @cache
 def listen() -> None:
-    """Have numba tell when it compiles a function of this package (not when it loads one that was kept)."""
+    """Have numba tell when it compiles a function of this package, not when it loads one that was kept.
+
+    The user is told, and what follows is compiled beside it: see `ahead`.
+    """
     from numba.core import event
 
     class Listener(event.Listener):

@@ -24,7 +24,7 @@ VERBS = {
     "search": ("._search", "index clouds, and find those most like a file"),
     "pattern": ("._pattern", "test a point pattern: clustered, regular or random, and at which distances"),
     "demo": ("._demo", "describe and classify built-in data, and draw two pictures"),
-    "warm-up": ("._warm_up", "compile everything now, so that no later call waits; for containers"),
+    "warm-up": ("._warm_up", "compile now what the usual calls need; for containers"),
     "docs": ("._docs", "open the documentation, or say where it is"),
 }
 

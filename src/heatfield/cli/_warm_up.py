@@ -1,4 +1,4 @@
-"""``heatfield warm-up``: compile everything now, so that no later call waits; for images of containers."""
+"""``heatfield warm-up``: compile now what the usual calls need, so that none of them waits later."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ _CLOUD = "np.random.default_rng(0).normal(size=({}, {}))"
 _CLOUDS = f"[{_CLOUD.format(60, 3)} for _ in range(6)]"
 
 
-def _for_both(call: str) -> str:
-    """A call in two and in three dimensions."""
-    return "; ".join(call.format(_CLOUD.format(300, n)) for n in (2, 3))
+def _calls(call: str, m: int, *more: str) -> str:
+    """A call in two and in three dimensions, with its defaults and with further options."""
+    return "; ".join(
+        call.format(_CLOUD.format(m, n), options)
+        for n in (2, 3)
+        for options in ("", *(f", {o}" for o in more))
+    )
 
 
+_SINGLE = "dtype='float32'"
 # What is compiled: the calls that need it, each part in a process of its own, the longest first.
 PARTS = {
-    "large clouds": f"hf.signatures({_CLOUD.format(20_000, 3)}, method='fast')",
-    "large clouds in the plane": f"hf.signatures({_CLOUD.format(20_000, 2)}, method='fast')",
-    "descriptor joint": _for_both("hf.HFSDescriptor('joint').fit_transform([{}])"),
-    "descriptors desc and simple": _for_both("hf.HFSDescriptor('desc').fit_transform([{}])"),
-    "signatures": _for_both("hf.signatures({0}); hf.signatures({0}, transition='exact', dtype='float32')"),
+    "large clouds": _calls("hf.signatures({0}, method='fast'{1})", 20_000, "tol=1e-4"),
+    "descriptor joint": _calls("hf.HFSDescriptor('joint'{1}).fit_transform([{0}])", 300, _SINGLE),
+    "descriptors desc and simple": _calls("hf.HFSDescriptor('desc'{1}).fit_transform([{0}])", 300, _SINGLE),
+    "signatures": _calls("hf.signatures({0}{1})", 300, "transition='exact'", _SINGLE),
     "heat field": f"hf.HeatField({_CLOUD.format(300, 3)}).hessian(np.zeros((1, 3)), 0.1)",
 }
 LEARNED = (
