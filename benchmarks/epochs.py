@@ -193,7 +193,7 @@ def versions(old: Path, rounds: int, epochs: int, first: int) -> dict[str, Any]:
 
 
 def training_table(count: int, points: int) -> PointTable:
-    """Clouds whose features are random numbers."""
+    """Clouds whose features are random numbers; CHILD says the same, for trees that have no such function."""
     rng, recipe = np.random.default_rng(0), PointSettings(3)
     width, total = len(recipe.point_names), count * points
     rows = rng.standard_normal((total, width), dtype=np.float32)

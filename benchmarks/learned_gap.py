@@ -5,8 +5,8 @@
 Balanced disks and annuli, where the class is a count of shapes and nothing simpler gives it away, from a
 draw of its own (random state 1): the same 1,000 test clouds, and 1,000 to 8,000 training clouds. HFS-desc has
 the network of the tables, HFS-full 40 epochs of 256 points per cloud, drawn anew in every epoch; it predicts
-from all points. A maximum over all points is larger than one over 256: "whole" takes all points in the last
-6 epochs, so that the network has seen such maxima. A finished row is written at once; run again, the script
+from all points. "whole" takes all points in the last 6 epochs: a maximum over all points is larger than one
+over 256, and the network has then seen such maxima. A finished row is written at once; run again, the script
 goes on where it stopped. One thread.
 """
 
@@ -18,7 +18,7 @@ import torch
 import heatfield as hf
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, read, write
-from heatfield.experiments import METHODS
+from heatfield.experiments import DATA_SETS, METHODS
 from heatfield.experiments._features import layout_of
 from heatfield.experiments._read_out import read_out
 
@@ -42,7 +42,7 @@ def main() -> None:
     table = hf.HFSClassifier("full").point_table(clouds)
     print(f"{len(clouds)} clouds described", flush=True)
     method = METHODS["HFS-desc"]
-    recipe = {"head": "mlp", "epochs": 3000, "trainer": "torch"}
+    recipe = method.plan(DATA_SETS["disks_annuli_balanced"], "paper").recipe
     tested = np.isin(np.arange(len(clouds)), test)
     for count in SIZES:
         row = rows.setdefault(str(count), {})
@@ -51,7 +51,7 @@ def main() -> None:
         train = np.isin(np.arange(len(clouds)), rest[:count])
         ((said, _),) = read_out(
             recipe, layout_of(method, 2), [features], truth, [tested], [0], trains=[train]
-        )  # fmt: skip
+        )
         desc = said[0] == truth[tested]
         row["desc"] = round(100.0 * float(desc.mean()), 2)
         for way, options in WAYS.items():

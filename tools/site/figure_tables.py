@@ -104,7 +104,7 @@ def training(found: Result) -> str:
     return (
         f"`python -m benchmarks.epochs`, {when(trees)}; the products {when(profile)}. Beside it the same network by\n"
         f"torch's own operations, as an earlier version trained it.\n\n{table(head, rows)}\n\n"
-        "Matrix products in single precision are most of an epoch: no other arrangement of the rest makes it much shorter.\n"
+        "The rest of an epoch on one thread is data movement: normalising, cutting off, pooling, and sums of gradients.\n"
         f"In bfloat16 the products alone are {half['products_times_faster']:.1f} times as fast here, but a step in torch's mixed precision\n"
         f"(`torch.autocast`), which writes and reads everything in between, {half['step_times_faster']:.2f} times as fast as the compiled passes."
     )
