@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from heatfield._classifier.learned import plan_learning, point_recipe
 from heatfield._classifier.training_options import training
 from heatfield._features.point_features import PointSettings
 from heatfield._features.point_table import packed, point_table
@@ -317,6 +318,24 @@ def test_whole_epochs_come_last():
     assert Training(epochs=5, train_points=7).points(4) == 7
 
 
+@pytest.mark.parametrize(
+    ("options", "whole"),
+    [
+        ({"train_points": 7}, 6),  # by default 15 of 100
+        ({"train_points": 7, "whole_epochs": 0}, 0),
+        ({"train_points": 7, "whole_epochs": 2}, 2),
+        ({"train_points": 7, "epochs": 1}, 0),
+        ({}, 0),
+    ],
+)
+def test_the_last_epochs_are_whole_by_default_where_points_are_drawn(options, whole):
+    model = classifier(**{"epochs": 40} | options)
+    recipe = point_recipe(model, 3)
+    plan = plan_learning(model, recipe, np.array(["ball", "ring"] * 4))
+    assert plan.training.whole_epochs == whole
+    assert model.whole_epochs == options.get("whole_epochs")  # the model itself is as the user set it
+
+
 @pytest.mark.parametrize("columns", [30, 80, 200])
 def test_line_of_progress_fits_the_terminal(columns, monkeypatch):
     screen = Terminal()
@@ -378,6 +397,7 @@ def test_the_papers_recipes_are_the_defaults():
         ({"network": {"depth": 3}}, "network={'depth': 3}: "),
         ({"patience": 3}, "patience=3 needs validation"),
         ({"whole_epochs": 2}, "whole_epochs=2 needs train_points"),
+        ({"whole_epochs": -1, "train_points": 5}, "whole_epochs must be an integer of at least 0, got -1"),
         ({"validation": 1.5}, "validation must be a share between 0 and 1, got 1.5"),
         ({"learning_rate": 0.0}, "learning_rate must be a number above 0, got 0.0"),
         ({"final_rate": -0.1}, "final_rate must be a number of at least 0, got -0.1"),

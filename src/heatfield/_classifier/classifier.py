@@ -76,8 +76,9 @@ class HFSClassifier(CloudClassifier):
         In training, draw so many points of each cloud anew for every epoch. The features still come from
         all points, and prediction uses all. A quarter of the points takes a quarter of the time.
     whole_epochs : int, optional
-        The last so many epochs take all points nevertheless: a maximum over few points is smaller than
-        one over all, which the network must have seen in training.
+        With ``train_points``: the last so many epochs take all points nevertheless, by default 15 of 100;
+        0 for none. A maximum over few points is smaller than one over all, which prediction takes and
+        the network should have seen in training.
     random_state : int, optional
         Seed of the network, its batches and the inner folds. On one thread the result is the same
         to the bit.

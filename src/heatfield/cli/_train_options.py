@@ -54,7 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--train-points", type=int, metavar="M", help="draw M points of each cloud in every epoch"
     )
     parser.add_argument(
-        "--whole-epochs", type=int, metavar="E", help="with --train-points: all points in the last E epochs"
+        "--whole-epochs",
+        type=int,
+        metavar="E",
+        help="with --train-points: all points in the last E epochs (default 15 of 100, 0 for none)",
     )
     parser.add_argument(
         "--label-smoothing", type=float, metavar="S", help="what all wrong classes together are aimed at"

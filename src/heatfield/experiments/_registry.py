@@ -38,10 +38,11 @@ def _persistence(name: str, kind: str, cost: float, **options: Any) -> Method:
     )  # fmt: skip
 
 
-def _learned(name: str, variant: str, cost: float, epochs: int) -> Method:
+def _learned(name: str, variant: str, cost: float, epochs: int, whole: int) -> Method:
+    reduced = {"epochs": epochs, "train_points": 256, "whole_epochs": whole}
     return Method(
         name, "learned", "HFSClassifier", {"variant": variant},
-        reduced={"epochs": epochs, "train_points": 256}, smoke={"epochs": 1}, extras=("torch",), cost=cost,
+        reduced=reduced, smoke={"epochs": 1}, extras=("torch",), cost=cost,
     )  # fmt: skip
 
 
@@ -93,7 +94,7 @@ def _variants() -> list[Method]:
         "weight decay": {"weight_decay": 1e-2},
         "small": {"network": {"widths": [16, 32, 64], "head": 64}},
     }
-    full = _learned("", "full", 200.0, 40)
+    full = _learned("", "full", 200.0, 40, 6)
     return [_hfs("HFS-joint, SVM", "joint", head="svm", group="variants")] + [
         replace(full, name=f"HFS-full, {name}", options={"variant": "full", **own}, group="variants")
         for name, own in options.items()
@@ -111,8 +112,8 @@ def _entries() -> dict[str, Method]:
         _other("HKS", cost=12.0),
         _other("WKS", cost=12.0),
         _other("LocalCovariance"),
-        _learned("HFS-full", "full", 200.0, 40),
-        _learned("HFS+DGCNN", "dgcnn", 1500.0, 10),
+        _learned("HFS-full", "full", 200.0, 40, 6),
+        _learned("HFS+DGCNN", "dgcnn", 1500.0, 10, 2),
         _network("PointNet", "PointNet", 200.0),
         _network("PointNet++", "PointNet2", 800.0),
         _network("DGCNN", "DGCNN", 1000.0),
