@@ -5,9 +5,9 @@
 Balanced disks and annuli, where the class is a count of shapes and nothing simpler gives it away, from a
 draw of its own (random state 1): the same 1,000 test clouds, and 1,000 to 8,000 training clouds. HFS-desc has
 the network of the tables, HFS-full 40 epochs of 256 points per cloud, drawn anew in every epoch; it predicts
-from all points. "whole" takes all points in the last 6 epochs, as is the default: a maximum over all points is larger than one
-over 256, and the network has then seen such maxima. A finished row is written at once; run again, the script
-goes on where it stopped. One thread.
+from all points. "whole" takes all points in the last 6 epochs, which is the default: a maximum over all
+points is larger than one over 256, and the network has then seen such maxima. A finished row is written at
+once; run again, the script goes on where it stopped. One thread.
 """
 
 from __future__ import annotations
