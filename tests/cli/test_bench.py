@@ -51,6 +51,10 @@ def test_a_table_on_a_folder_of_one_s_own(tmp_path, capsys):
         (["bench", "main", "--data", "cath15=nowhere"], "the folder of cath15 must exist, got 'nowhere'"),
         (["bench", "main", "--data", "orbit5k=."], "orbit5k is made, not read"),
         (["bench", "main", "--methods", "HFS"], "there is no method 'HFS'"),
+        (
+            ["bench", "main", "--methods", "HFS-desc,LDA"],
+            "there is no method 'HFS-desc,LDA'; did you mean 'HFS-desc, LDA'? there are 'HFS-simple', ",
+        ),
         (["bench", "main", "--sets", "mnist"], "there is no data set 'mnist'"),
         (["bench", "--show"], "there is no folder 'heatfield-experiments'; run without --show first"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,7 +86,9 @@ class Job:
 def method_named(name: str) -> Method:
     """An entry of the registry, or a ValueError that lists all."""
     if name not in METHODS:
-        raise ValueError(f"there is no method {name!r}; there are {', '.join(METHODS)}")
+        near = difflib.get_close_matches(name, METHODS, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ";"
+        raise ValueError(f"there is no method {name!r}{meant} there are {', '.join(map(repr, METHODS))}")
     return METHODS[name]
 
 

@@ -123,10 +123,13 @@ def _tex_cell(cell: Cell) -> str:
 
 
 _STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 1200px;
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 1500px;
   padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; margin: 0 0 1.5rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+td, small, nav a { white-space: nowrap; } nav a { margin-right: 1em; } .wide { overflow-x: auto; }
+tr > :first-child { position: sticky; left: 0; background: #fff; }
+code { background: #f2f2f2; padding: 0 .2em; }
 small { color: #666; display: block; } .less { color: #a33; } .more { color: #275; } .stale { color: #b60; }
 """
 
@@ -134,16 +137,24 @@ small { color: #666; display: block; } .less { color: #a33; } .more { color: #27
 def page(grids: Sequence[Grid], found: Sequence[str]) -> str:
     """One HTML file that loads nothing; a click on a figure opens its record."""
     say = html.escape
-    body = [f"<p>{say(LEGEND)}</p>"]
+    links = "".join(f"<a href='#{say(grid.name)}'>{say(grid.title)}</a> " for grid in grids)
+    links += "<a href='#findings'>The paper's findings</a>" if found else ""
+    # The legend is Markdown: what stands between backticks is code.
+    words = say(LEGEND).split("`")
+    legend = "".join(f"<code>{w}</code>" if i % 2 else w for i, w in enumerate(words))
+    body = [f"<p>{legend}</p><nav>{links}</nav>"]
     for grid in grids:
         heads = "".join(f"<th>{say(c)}</th>" for c in grid.columns)
-        body.append(f"<h2 id='{say(grid.name)}'>{say(grid.title)}</h2><table><tr><th></th>{heads}</tr>")
+        body.append(f"<h2 id='{say(grid.name)}'>{say(grid.title)}</h2>")
+        body.append(f"<div class='wide'><table><tr><th></th>{heads}</tr>")
         for label, cells in grid.rows:
             body.append(f"<tr><th>{say(label)}</th>{''.join(map(_html_cell, cells))}</tr>")
-        body.append("</table>" + "".join(f"<p>{say(note)}</p>" for note in grid.notes))
+        body.append("</table></div>" + "".join(f"<p>{say(note)}</p>" for note in grid.notes))
     if found:
         body.append(
-            "<h2>The paper's findings</h2><ul>" + "".join(f"<li>{say(f)}</li>" for f in found) + "</ul>"
+            "<h2 id='findings'>The paper's findings</h2><ul>"
+            + "".join(f"<li>{say(f)}</li>" for f in found)
+            + "</ul>"
         )
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
@@ -156,6 +167,8 @@ def page(grids: Sequence[Grid], found: Sequence[str]) -> str:
 
 def _html_cell(cell: Cell) -> str:
     own, bracket, remarks = parts(cell)
+    if cell.text:
+        own, bracket = (part.strip() for part in _split(own))
     shown = html.escape(own)
     if own and cell.record:
         shown = f"<a href='{html.escape(cell.record)}'>{shown}</a>"
@@ -164,3 +177,9 @@ def _html_cell(cell: Cell) -> str:
         f"<small class='{'stale' if r == 'stale' else ''}'>{html.escape(r)}</small>" for r in remarks
     )
     return f"<td>{shown}<small class='{side}'>{html.escape(bracket)}</small>{marks}</td>"
+
+
+def _split(text: str) -> tuple[str, str]:
+    """A text and the bracket at its end, which goes to a line of its own."""
+    own, sign, bracket = text.partition(" (")
+    return own, sign + bracket
