@@ -106,6 +106,15 @@ def test_the_paper_s_ablation_has_thirteen_rows_and_its_widths():
     assert set(PUBLISHED["ablation"]) == {"HFS-desc", *widths}
 
 
+def test_planar_rows_have_the_centres_of_space():
+    rows = {m.name: m for m in METHODS.values() if m.group == "planar"}
+    assert layout_of(rows["only HDS, centres 0 to 3"], 2).width == layout_of(METHODS["only HDS"], 3).width
+    for name, method in rows.items():
+        plain = METHODS[name.removesuffix(", centres 0 to 3")]
+        more = layout_of(method, 2).width - layout_of(plain, 2).width
+        assert more == 2 * 8  # one centre more, two statistics of it, at eight scales
+
+
 def test_every_published_row_is_a_method_or_its_label():
     for name in ("main", "runtime", "rotation", "persistence", "boundary", "ablation"):
         assert set(PUBLISHED[name]) <= set(METHODS), name

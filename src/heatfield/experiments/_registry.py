@@ -58,6 +58,22 @@ def _ablation() -> list[Method]:
     return [*rows, _hfs("without local", "desc", blocks=("global", "hds"), group="ablation")]
 
 
+SPATIAL = ", centres 0 to 3"
+
+
+def _planar() -> list[Method]:
+    """Rows that count with the dimension spectrum of space, of clouds in the plane.
+
+    The paper prints the widths of space beside its planar sets; ours have the centres 0, 1 and 2.
+    """
+    options = {"hds_centers": [0, 1, 2, 3]}
+    blocks = {"HFS-desc": None, "only HDS": ("hds",), "without local": ("global", "hds")}
+    return [
+        _hfs(name + SPATIAL, "desc", blocks=own, options=options, group="planar")
+        for name, own in blocks.items()
+    ]
+
+
 RANGES = ((0.01, 0.25), (0.05, 0.1), (0.05, 0.25), (0.05, 0.5), (0.1, 0.25))
 COUNTS = (2, 4, 8, 16)
 
@@ -129,6 +145,7 @@ def _entries() -> dict[str, Method]:
         _persistence("GC", "GraphCode", 500.0),
         _persistence("GC-NE", "GraphCode", 500.0, edges=False),
         *_ablation(),
+        *_planar(),
         *_scales(),
         *_variants(),
     ]

@@ -190,6 +190,9 @@ def _entries() -> dict[str, DataSet]:
         read("trees8", "trees8", "trees", partial(_folder, 1024), stands_for="FOR-species"),
         read("cath15", "cath15", "protein domains", partial(_folder, None), stands_for="SCOP",
              points=128),
+        # As SCOP is in the paper: the descriptors too see 128 points of longer chains.
+        read("cath15_128", "cath15, 128 points", "protein domains", partial(_folder, 128),
+             stands_for="SCOP", points=128, asked=True),
         read("shapes10", "shapes10", "rigid shapes", partial(_folder, 1024), boundary=True),
     ]  # fmt: skip
     return {entry.name: entry for entry in entries}
