@@ -216,27 +216,6 @@ def test_pages_show_paper_difference_budget_and_stale():
     )
 
 
-def test_findings_are_read_from_the_cells(tmp_path):
-    """Made-up cells whose answers are known: one set where a claim holds, one where it does not."""
-    store = Store(tmp_path)
-    for data, alone in (("neurons4", 80.0), ("cath15", 95.0)):
-        entry = DATA_SETS[data]
-        context = Context(store, "paper")
-        rows = {"HFS-desc": 90.0, "HFS-simple": 85.0, "FPFH": 70.0}
-        rows |= {name: 50.0 for name in METHODS if name.startswith("only")} | {"only log-Hessian": alone}
-        for name, score in rows.items():
-            job = evaluation(context, "accuracy", entry, METHODS[name])
-            facts = {"protocol": entry.protocol.facts()}
-            for k in range(5):
-                store.add(job.key, k, {"scores": {"none": {"macc": score + k}}}, facts, job.code)
-    told = findings(tmp_path)
-    assert len(told) == 3  # the other claims need rows that are not there
-    assert told[1].startswith("No single block suffices: in part, on 1 of 2 data sets.")
-    assert "neurons4 yes (best alone log-Hessian; all of them +10.0 ± 0.0 points, p = 0)" in told[1]
-    assert "cath15 no" in told[1]
-    assert told[2].startswith("The log-Hessian is the strongest single block on real data: yes, on 2 of 2")
-
-
 @pytest.mark.parametrize(
     "forge",
     [

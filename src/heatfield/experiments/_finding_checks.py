@@ -1,184 +1,179 @@
-"""One function for each finding of the paper: a data set's answer, or None where it cannot say."""
+"""One function for each finding of the paper: a data set's answer, or None where its rows were not run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 
-from ._grid import found_key, values_of
-from ._jobs import Context
-from ._registry import COUNTS, METHODS, RANGES
+from ._answers import Answer, above, below, told
+from ._found import Found
+from ._registry import COUNTS, RANGES
 from ._sets import DataSet
-from ._statistics import Difference, difference, mean_of
-from .tables.rotation import changed_predictions
+from ._statistics import Difference
 
 BLOCKS = ("global", "HDS", "density", "heat-dim", "transition", "log-Hessian")
-LITTLE = 1.7  # points that removing a block may cost: the largest that the paper calls little
+LITTLE = 1.7  # points that removing a block may cost: the most in the paper, which calls it little
+NARROW = 1.0  # points that another range may change: the paper's change by 0.7 at most
+LOSS = 2.0  # points under rotation that count as a loss: more than any HFS variant of the paper changes by
+PART = 0.2  # of what DGCNN loses: what is left where "most" of the invariance is inherited
+VARIANTS = ("HFS-simple", "HFS-desc", "HFS-full")
 NETWORKS = ("PointNet", "PointNet++", "DGCNN", "Point Tr")
 
 
-@dataclass(frozen=True)
-class Answer:
-    """One data set's word on a finding."""
-
-    data: str
-    holds: bool
-    figures: str
+def _best(found: Found, entry: DataSet, names: Iterable[str], other: str) -> str | None:
+    """The method that is furthest ahead of another, on the splits that each shares with it."""
+    gaps = {name: gap.mean for name in names if (gap := found.gap(entry, name, other)).n}
+    return max(gaps, key=gaps.__getitem__) if gaps else None
 
 
-class Results:
-    """Scores by data set and method."""
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.sets = context.recorded()
-        self.reduced: set[str] = set()  # methods of which only a reduced run was there
-
-    def values(self, entry: DataSet, name: str) -> dict[int, float]:
-        """By split; empty where nothing was computed."""
-        found = found_key(self.context, "accuracy", entry, METHODS[name])
-        if found is None:
-            return {}
-        if found[0].budget != "paper":
-            self.reduced.add(name)
-        return values_of(found[1])
-
-    def mean(self, entry: DataSet, name: str) -> float | None:
-        """Over the splits that are done."""
-        found = self.values(entry, name)
-        return mean_of(found).mean if found else None
-
-    def gap(self, entry: DataSet, a: str, b: str) -> Difference:
-        """``a`` minus ``b`` on common splits."""
-        return difference(self.values(entry, a), self.values(entry, b), entry.protocol)
-
-
-def _no_single_block(found: Results, entry: DataSet) -> Answer | None:
-    singles = {b: m for b in BLOCKS if (m := found.mean(entry, f"only {b}")) is not None}
-    if len(singles) < len(BLOCKS) or found.mean(entry, "HFS-desc") is None:
+def _single_blocks(found: Found, entry: DataSet, without: str = "") -> str | None:
+    """The strongest single block but one; None where not all were run."""
+    if not all(found.values(entry, f"only {block}") for block in BLOCKS):
         return None
-    best = max(singles, key=singles.__getitem__)
-    gap = found.gap(entry, "HFS-desc", f"only {best}")
-    return Answer(entry.title, gap.mean > 0, f"best alone {best}; all of them {_told(gap)}")
+    return _best(found, entry, (f"only {b}" for b in BLOCKS if b != without), "HFS-desc")
 
 
-def _hessian(found: Results, entry: DataSet) -> Answer | None:
-    singles = {b: m for b in BLOCKS if (m := found.mean(entry, f"only {b}")) is not None}
-    if len(singles) < len(BLOCKS) or not entry.real:
+def _no_single_block(found: Found, entry: DataSet) -> Answer | None:
+    best = _single_blocks(found, entry)
+    if best is None:
         return None
-    best, second = sorted(singles, key=singles.__getitem__, reverse=True)[:2]
-    other = second if best == "log-Hessian" else best
-    gap = found.gap(entry, "only log-Hessian", f"only {other}")
-    return Answer(entry.title, best == "log-Hessian", f"{_told(gap)} against {other}")
+    gap = found.gap(entry, "HFS-desc", best)
+    return above(entry, gap, f"best alone {best.removeprefix('only ')}; all of them {told(gap)}")
 
 
-def _redundant(found: Results, entry: DataSet) -> Answer | None:
-    gaps = {
-        b: found.gap(entry, "HFS-desc", f"without {b}")
-        for b in BLOCKS
-        if b != "log-Hessian" and found.values(entry, f"without {b}")
-    }
-    if len(gaps) < len(BLOCKS) - 1 or found.mean(entry, "HFS-desc") is None:
+def _hessian(found: Found, entry: DataSet) -> Answer | None:
+    other = _single_blocks(found, entry, "log-Hessian") if entry.real else None
+    if other is None:
         return None
-    worst = max(gaps, key=lambda b: gaps[b].mean)
-    return Answer(entry.title, gaps[worst].mean <= LITTLE, f"most by {worst}, {_told(gaps[worst])}")
+    gap = found.gap(entry, "only log-Hessian", other)
+    return above(entry, gap, f"{told(gap)} against {other.removeprefix('only ')}")
 
 
-def _saturates(found: Results, entry: DataSet) -> Answer | None:
+def _redundant(found: Found, entry: DataSet) -> Answer | None:
+    names = [f"without {block}" for block in BLOCKS if block != "log-Hessian"]
+    gaps = {name: found.gap(entry, "HFS-desc", name) for name in names}
+    if not all(gap.n for gap in gaps.values()):
+        return None
+    worst = max(gaps, key=lambda name: gaps[name].mean)
+    figures = f"most by {worst.removeprefix('without ')}, {told(gaps[worst])}"
+    return below(entry, gaps[worst], figures, LITTLE)
+
+
+def _hessian_costs(found: Found, entry: DataSet) -> Answer | None:
+    gap = found.gap(entry, "HFS-desc", "without log-Hessian")
+    local = found.gap(entry, "HFS-desc", "without local")
+    if not entry.real or not gap.n or not local.n:
+        return None
+    figures = f"{told(gap)}; all local blocks {local.mean:+.1f} ± {local.error:.1f}"
+    return above(entry, gap, figures, LITTLE)
+
+
+def _saturates(found: Found, entry: DataSet) -> Answer | None:
     names = ["HFS-desc" if count == 8 else f"{count} scales" for count in COUNTS]
-    means = [found.mean(entry, name) for name in names]
-    known = [m for m in means if m is not None]
-    if len(known) < len(names):
+    steps = [found.gap(entry, b, a) for a, b in pairwise(names)]
+    if not all(step.n for step in steps):
         return None
-    steps = [b - a for a, b in pairwise(known)]
-    shown = ", ".join(f"{m:.1f}" for m in known)
-    return Answer(entry.title, steps[0] > 0 and steps[-1] < steps[0], f"T = 2, 4, 8, 16: {shown}")
+    whole = found.gap(entry, "HFS-desc", names[0])
+    shown = ", ".join(f"{step.mean:+.1f} ± {step.error:.1f}" for step in steps)
+    falls = any(step.mean < 0.0 and step.clear_of(0.0) for step in steps)
+    holds = whole.mean > 0.0 and steps[-1].mean < steps[0].mean and not falls
+    sure = falls or whole.clear_of(0.0)
+    return Answer(entry.title, holds, sure, f"from 2 to 4, 8, 16 scales {shown}")
 
 
-def _insensitive(found: Results, entry: DataSet) -> Answer | None:
-    names = ["HFS-desc" if r == (0.05, 0.25) else f"range {r[0]:g}, {r[1]:g}" for r in RANGES]
-    means = [found.mean(entry, name) for name in names]
-    known = [m for m in means if m is not None]
-    if len(known) < len(names):
+def _insensitive(found: Found, entry: DataSet) -> Answer | None:
+    names = [f"range {low:g}, {high:g}" for low, high in RANGES if (low, high) != (0.05, 0.25)]
+    gaps = {name: found.gap(entry, name, "HFS-desc") for name in names}
+    if not all(gap.n for gap in gaps.values()):
         return None
-    spread, sd = max(known) - min(known), mean_of(found.values(entry, "HFS-desc")).sd
-    return Answer(entry.title, spread <= sd, f"spread {spread:.1f}, standard deviation over splits {sd:.1f}")
+    most = max(gaps, key=lambda name: abs(gaps[name].mean))
+    gap = gaps[most]
+    size = Difference(abs(gap.mean), gap.error, gap.p, gap.n)
+    return below(entry, size, f"most by {most.removeprefix('range ')}, {told(gap)}", NARROW)
 
 
-def _not_ahead(found: Results, entry: DataSet) -> Answer | None:
-    if not entry.boundary:
+def _not_ahead(found: Found, entry: DataSet) -> Answer | None:
+    if not entry.boundary or not entry.real:
         return None
-    ours = {n: m for n in ("HFS-simple", "HFS-desc", "HFS-full") if (m := found.mean(entry, n)) is not None}
-    nets = {n: m for n in NETWORKS if (m := found.mean(entry, n)) is not None}
-    if not ours or not nets:
+    return _against(found, entry, (*VARIANTS, "HFS+DGCNN"), NETWORKS, ahead=False)
+
+
+def _hfs_leads(found: Found, entry: DataSet) -> Answer | None:
+    if entry.boundary:
         return None
-    a, b = max(ours, key=ours.__getitem__), max(nets, key=nets.__getitem__)
-    return Answer(entry.title, ours[a] <= nets[b], f"{a} {ours[a]:.1f}, {b} {nets[b]:.1f}")
+    return _against(found, entry, VARIANTS, ("FPFH", "HKS", *NETWORKS), ahead=True)
 
 
-def _invariant(found: Results, entry: DataSet) -> Answer | None:
-    known = {}
-    for name in ("HFS-simple", "HFS-desc", "HFS-joint", "HFS-full"):
-        moved = changed_predictions(found.context, entry, name)
-        if moved is not None:
-            known[name] = moved
+def _against(
+    found: Found, entry: DataSet, ours: Iterable[str], others: Iterable[str], *, ahead: bool
+) -> Answer | None:
+    """Our best method against the best of others; of ours, those that share most splits with it."""
+    run = [name for name in others if found.values(entry, name)]
+    rival = _best(found, entry, run, "HFS-desc")
+    if rival is None:
+        return None
+    shared = {name: found.gap(entry, name, rival).n for name in ours}
+    best = _best(found, entry, [n for n in shared if shared[n] == max(shared.values())], rival)
+    if best is None:
+        return None
+    gap = found.gap(entry, best, rival)
+    rivals = rival if len(run) == 1 else f"{rival}, the best of {', '.join(run)}"
+    figures = f"{best} {told(gap)} against {rivals}"
+    return above(entry, gap, figures) if ahead else below(entry, gap, figures, 0.0)
+
+
+def _invariant(found: Found, entry: DataSet) -> Answer | None:
+    names = ("HFS-simple", "HFS-desc", "HFS-joint", "HFS-full")
+    known = {n: r for n in names if (r := found.rotation(entry, n)) is not None}
     if not known:
         return None
     shown = ", ".join(f"{name} {moved} of {count} changed" for name, (moved, count, _) in known.items())
-    return Answer(entry.title, all(moved == 0 for moved, _, _ in known.values()), shown)
+    return Answer(entry.title, all(moved == 0 for moved, _, _ in known.values()), True, shown)
 
 
-def _networks_lose(found: Results, entry: DataSet) -> Answer | None:
-    lost = {n: r[2].mean for n in NETWORKS if (r := changed_predictions(found.context, entry, n)) is not None}
+def _networks_lose(found: Found, entry: DataSet) -> Answer | None:
+    lost = {n: gap for n in NETWORKS if (gap := _loss(found, entry, n)) is not None}
     if not lost:
         return None
-    shown = ", ".join(f"{name} loses {value:.1f}" for name, value in lost.items())
-    return Answer(entry.title, max(lost.values()) > 2.0, shown)  # the paper's own noise is 2 points
+    shown = ", ".join(f"{name} loses {gap.mean:.1f} ± {gap.error:.1f}" for name, gap in lost.items())
+    return above(entry, max(lost.values(), key=lambda gap: gap.mean), shown, LOSS)
 
 
-def _inherits(found: Results, entry: DataSet) -> Answer | None:
-    hybrid = changed_predictions(found.context, entry, "HFS+DGCNN")
-    plain = changed_predictions(found.context, entry, "DGCNN")
-    if hybrid is None or plain is None:
+def _inherits(found: Found, entry: DataSet) -> Answer | None:
+    hybrid, plain = (_loss(found, entry, name) for name in ("HFS+DGCNN", "DGCNN"))
+    # Where DGCNN loses nothing, there is nothing to inherit.
+    if hybrid is None or plain is None or plain.mean <= LOSS:
         return None
-    figures = f"HFS+DGCNN loses {hybrid[2].mean:.1f}, DGCNN {plain[2].mean:.1f}"
-    return Answer(entry.title, abs(hybrid[2].mean) <= max(2.0, 0.2 * plain[2].mean), figures)
+    figures = f"HFS+DGCNN loses {hybrid.mean:.1f} ± {hybrid.error:.1f}, DGCNN {plain.mean:.1f}"
+    return below(entry, hybrid, figures, PART * plain.mean)
 
 
-def _hfs_leads(found: Results, entry: DataSet) -> Answer | None:
-    ours = {n: m for n in ("HFS-simple", "HFS-desc", "HFS-full") if (m := found.mean(entry, n)) is not None}
-    others = {n: m for n in ("FPFH", "HKS", *NETWORKS) if (m := found.mean(entry, n)) is not None}
-    if not ours or not others or entry.boundary:
+def _loss(found: Found, entry: DataSet, name: str) -> Difference | None:
+    """Points lost under rotation; as many predictions changed as could have by chance gone either way."""
+    known = found.rotation(entry, name)
+    if known is None:
         return None
-    a, b = max(ours, key=ours.__getitem__), max(others, key=others.__getitem__)
-    return Answer(entry.title, ours[a] > others[b], f"{a} {_told(found.gap(entry, a, b))} against {b}")
+    moved, count, lost = known
+    return Difference(lost.mean, 100.0 * math.sqrt(moved) / count, math.nan, lost.n)
 
 
-def _local_covariance(found: Results, entry: DataSet) -> Answer | None:
-    if not found.values(entry, "HFS-desc") or not found.values(entry, "LocalCovariance"):
-        return None
+def _local_covariance(found: Found, entry: DataSet) -> Answer | None:
     gap = found.gap(entry, "HFS-desc", "LocalCovariance")
-    return Answer(entry.title, gap.mean > 0, _told(gap))
+    return above(entry, gap, told(gap)) if gap.n else None
 
 
-def _told(gap: Difference) -> str:
-    if math.isnan(gap.error):
-        return f"{gap.mean:+.1f} points on one split"
-    return f"{gap.mean:+.1f} ± {gap.error:.1f} points, p = {gap.p:.2g}"
-
-
-CLAIMS: dict[str, Callable[[Results, DataSet], Answer | None]] = {
+CLAIMS: dict[str, Callable[[Found, DataSet], Answer | None]] = {
     "An HFS variant is ahead of the paper's baselines that were run": _hfs_leads,
     "HFS-desc is ahead of local covariance, which the paper does not compare with": _local_covariance,
-    "No single block suffices": _no_single_block,
+    "No single block suffices: all together are ahead of the best": _no_single_block,
     "The log-Hessian is the strongest single block on real data": _hessian,
     f"Removing any block but the log-Hessian costs at most {LITTLE} points": _redundant,
-    "Accuracy rises with the number of scales and saturates": _saturates,
-    "The range of scales matters less than the split": _insensitive,
+    f"Removing the log-Hessian costs more than {LITTLE} points on real data": _hessian_costs,
+    "Accuracy rises with the number of scales, and the last step is smaller than the first": _saturates,
+    f"Another range of scales changes accuracy by at most {NARROW:g} point": _insensitive,
     "HFS is not ahead of networks on rigid shape": _not_ahead,
     "No prediction of HFS changes under rotation": _invariant,
-    "Networks on coordinates lose accuracy under rotation": _networks_lose,
-    "HFS+DGCNN inherits most of the invariance": _inherits,
+    f"A network on coordinates loses more than {LOSS:g} points under rotation": _networks_lose,
+    f"HFS+DGCNN loses at most {PART:.0%} of what DGCNN loses, where it loses more than {LOSS:g}": _inherits,
 }

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .._base.files import write_atomically
+from ._answers import RULE
 from ._grid import Cell, Grid
 
 LEGEND = (
@@ -84,7 +85,7 @@ def markdown(grids: Sequence[Grid], found: Sequence[str]) -> str:
             lines.append(f"| {label} | {' | '.join(map(_markdown_cell, cells))} |")
         lines += ["", *(f"* {note}" for note in grid.notes), *([""] if grid.notes else [])]
     if found:
-        lines += ["## The paper's findings", "", *(f"* {line}" for line in found), ""]
+        lines += ["## The paper's findings", "", RULE, "", *(f"* {line}" for line in found), ""]
     return "\n".join(lines)
 
 
@@ -139,10 +140,7 @@ def page(grids: Sequence[Grid], found: Sequence[str]) -> str:
     say = html.escape
     links = "".join(f"<a href='#{say(grid.name)}'>{say(grid.title)}</a> " for grid in grids)
     links += "<a href='#findings'>The paper's findings</a>" if found else ""
-    # The legend is Markdown: what stands between backticks is code.
-    words = say(LEGEND).split("`")
-    legend = "".join(f"<code>{w}</code>" if i % 2 else w for i, w in enumerate(words))
-    body = [f"<p>{legend}</p><nav>{links}</nav>"]
+    body = [f"<p>{_code(LEGEND)}</p><nav>{links}</nav>"]
     for grid in grids:
         heads = "".join(f"<th>{say(c)}</th>" for c in grid.columns)
         body.append(f"<h2 id='{say(grid.name)}'>{say(grid.title)}</h2>")
@@ -151,11 +149,8 @@ def page(grids: Sequence[Grid], found: Sequence[str]) -> str:
             body.append(f"<tr><th>{say(label)}</th>{''.join(map(_html_cell, cells))}</tr>")
         body.append("</table></div>" + "".join(f"<p>{say(note)}</p>" for note in grid.notes))
     if found:
-        body.append(
-            "<h2 id='findings'>The paper's findings</h2><ul>"
-            + "".join(f"<li>{say(f)}</li>" for f in found)
-            + "</ul>"
-        )
+        body.append(f"<h2 id='findings'>The paper's findings</h2><p>{_code(RULE)}</p>")
+        body.append("<ul>" + "".join(f"<li>{say(f)}</li>" for f in found) + "</ul>")
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
         "<!doctype html><html lang='en'><meta charset='utf-8'>"
@@ -163,6 +158,12 @@ def page(grids: Sequence[Grid], found: Sequence[str]) -> str:
         f"<title>heatfield: experiments</title><style>{_STYLE}</style>"
         f"<h1>Experiments</h1>{''.join(body)}</html>\n"
     )
+
+
+def _code(text: str) -> str:
+    """Markdown whose only marks are backticks, as HTML."""
+    words = html.escape(text).split("`")
+    return "".join(f"<code>{word}</code>" if i % 2 else word for i, word in enumerate(words))
 
 
 def _html_cell(cell: Cell) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from ._protocol import Protocol
@@ -33,6 +34,13 @@ class Difference:
     def clear(self) -> bool:
         """Whether chance is an unlikely cause, at 5 %."""
         return self.p < 0.05
+
+    def clear_of(self, limit: float) -> bool:
+        """Whether chance is an unlikely cause of its side of a limit, at 5 %."""
+        if self.error == 0.0:
+            return self.mean != limit
+        ratio = abs(self.mean - limit) / self.error
+        return bool(2.0 * (student.sf(ratio, self.n - 1) if self.n > 1 else norm.sf(ratio)) < 0.05)
 
 
 def mean_of(values: Mapping[int, float]) -> Mean:
