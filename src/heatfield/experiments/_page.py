@@ -13,9 +13,10 @@ from ._grid import Cell, Grid
 
 LEGEND = (
     "Each cell: ours with the standard deviation over splits, then in brackets the paper's figure and the "
-    "difference. Where the data set only stands in for the paper's, its figure is given as `other data` and "
-    "no difference is formed. A cell without a budget was computed with the paper's; others say `reduced` or "
-    "`smoke`. `k of n` are the splits that are done. `stale`: computed by other code than there is now."
+    "difference; a bracket alone is a row that was not run. Where the data set only stands in for the "
+    "paper's, its figure is given as `other data` and no difference is formed. A cell without a budget was "
+    "computed with the paper's; others say `reduced` or `smoke`. `k of n` are the splits that are done. "
+    "`stale`: computed by other code of the method than there is now."
 )
 
 
@@ -46,7 +47,8 @@ def parts(cell: Cell) -> tuple[str, str, list[str]]:
     if cell.text:
         return cell.text, "", []
     if cell.ours is None:
-        return "", f"({number(cell.paper, cell.digits)})" if cell.paper is not None else "", []
+        other = "" if cell.same_data else "other data "
+        return "", f"({other}{number(cell.paper, cell.digits)})" if cell.paper is not None else "", []
     own = number(cell.ours.mean, cell.digits)
     if cell.ours.n > 1:
         own += f" ± {number(cell.ours.sd, cell.digits)}"
@@ -106,7 +108,8 @@ def latex(grids: Sequence[Grid]) -> str:
         ]  # fmt: skip
         for label, cells in grid.rows:
             lines.append(f"{_tex(label)} & {' & '.join(map(_tex_cell, cells))} " + r"\\")
-        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [rf"\par {_tex(note)}" for note in grid.notes] + [r"\end{table}", ""]
     return "\n".join(lines)
 
 
@@ -114,7 +117,9 @@ def _tex(text: str) -> str:
     out = text.replace("\\", r"\textbackslash ")
     for sign in "&%$#_{}":
         out = out.replace(sign, f"\\{sign}")
-    return out.replace("±", r"$\pm$")
+    for sign, word in (("~", r"\textasciitilde "), ("^", r"\textasciicircum "), ("±", r"$\pm$")):
+        out = out.replace(sign, word)
+    return out
 
 
 def _tex_cell(cell: Cell) -> str:

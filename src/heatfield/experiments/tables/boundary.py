@@ -39,11 +39,10 @@ def grids(context: Context) -> list[Grid]:
     for label, cells in first.rows:
         own = []
         for title, cell in zip(first.columns, cells, strict=True):
-            found = found_key(context, "accuracy", by_title[title], METHODS[label])
-            own.append(
-                replace(cell, paper=None)
-                if found is None
-                else replace(cell, ours=mean_of(values_of(found[1], metric="f1")), paper=None)
-            )
+            entry = by_title[title]
+            paper = PUBLISHED["boundary_f1"].get(label, {}).get(entry.paper or "")
+            found = found_key(context, "accuracy", entry, METHODS[label])
+            ours = None if found is None else mean_of(values_of(found[1], metric="f1"))
+            own.append(replace(cell, ours=ours, paper=paper))
         rows.append((label, own))
     return [first, Grid("boundary_f1", "Rigid and local shape, macro-F1", first.columns, rows)]

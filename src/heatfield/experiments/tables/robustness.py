@@ -12,13 +12,14 @@ from .._sets import DataSet
 from .._statistics import mean_of
 
 ROWS = ("HFS-simple", "HFS-desc", "HFS-joint", "FPFH", "LocalCovariance", "HKS")
+SPLITS = 5  # the first so many
 CHANGES = (NONE, *ROBUSTNESS)
 
 
 def jobs(context: Context) -> list[Job]:
     """The first five splits of the descriptors."""
     return [
-        evaluation(context, "robustness", entry, METHODS[name], changes=CHANGES, splits=5)
+        evaluation(context, "robustness", entry, METHODS[name], changes=CHANGES, splits=SPLITS)
         for entry in context.available()
         for name in ROWS
         if context.wants(METHODS[name])
@@ -40,6 +41,7 @@ def _grid(context: Context, entry: DataSet) -> Grid:
                 "budget": key.budget,
                 "record": key.name,
                 "stale": is_stale(record, METHODS[name]),
+                "expected": SPLITS,
             }
             rows.append((name, [Cell(mean_of(values_of(record, c.label)), **about) for c in CHANGES]))
     columns = tuple("clean" if c == NONE else c.label for c in CHANGES)

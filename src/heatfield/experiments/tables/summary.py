@@ -13,7 +13,7 @@ from .._code import code_digest
 from .._grid import Cell, Grid
 from .._jobs import Context, Job
 from .._methods import SMOKE
-from .._published import ALIGNMENT
+from .._published import ALIGNMENT, SUMMARY
 from .._sets import DataSet, Size
 from .._statistics import Mean
 from .._store import Key
@@ -66,6 +66,11 @@ def facts_cell(context: Context, entry: DataSet) -> dict[str, Any]:
     return context.store.cells(_key(entry, context.budget)).get(0, {})
 
 
+def _published(data: str) -> tuple[str, str, str]:
+    classes, clouds, points = SUMMARY[data]
+    return str(classes), f"{clouds:,}", points
+
+
 def grids(context: Context) -> list[Grid]:
     """One row per data set."""
     rows = []
@@ -81,9 +86,16 @@ def grids(context: Context) -> list[Grid]:
             entry.paper is not None,
             digits=2,
         )
+        least, median, most = found["points"]
+        own = (
+            str(found["classes"]), f"{found['clouds']:,}",
+            f"{least}" if least == most else f"{least} to {most}, median {median}",
+        )  # fmt: skip
+        data = entry.paper or entry.stands_for or ""
+        other = "" if entry.paper else "other data "
+        paper = [f" ({other}{text})" for text in _published(data)] if data in SUMMARY else [""] * len(own)
         texts = (
-            entry.domain, found["classes"], f"{found['clouds']:,}",
-            "{} to {}, median {}".format(found["points"][0], found["points"][2], found["points"][1]),
+            entry.domain, *(a + b for a, b in zip(own, paper, strict=True)),
             {"oa": "accuracy", "macc": "mean class accuracy"}[protocol.metric], f"{protocol.count} {how}",
         )  # fmt: skip
         rows.append((entry.title, [*(Cell(text=str(text)) for text in texts), score]))
