@@ -30,7 +30,7 @@ TABLES = {
     5: ("ablation", "Blocks of HFS-desc: accuracy, per cent"),
     8: (
         "boundary",
-        "Boundary sets: mean accuracy over classes, per cent; the macro-F1 is in the page of experiments",
+        "Boundary sets: mean accuracy over classes, per cent",
     ),
     9: ("scales", "Number and range of scales: accuracy, per cent"),
 }
