@@ -67,7 +67,8 @@ class HFSClassifier(CloudClassifier):
     class_weight : "balanced" or dict, optional
         Weight of each class in the loss.
     augment : bool, optional
-        Of "dgcnn": stretch and move each cloud anew in every epoch, as its authors do; the default.
+        Of "dgcnn": turn each cloud about its last axis, scale, move and jitter it anew in every epoch, as the
+        paper does with its deep baselines; the default. The heat features stay those of the cloud itself.
     validation : float, optional
         Share of every class that is held out of training; its loss and accuracy are in ``history_``.
     patience : int, optional
