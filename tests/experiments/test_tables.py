@@ -21,14 +21,16 @@ from heatfield.experiments._changes import (
 from heatfield.experiments._evaluate import evaluate, train_rows
 from heatfield.experiments._features import features_of, layout_of
 from heatfield.experiments._findings import findings
-from heatfield.experiments._grid import Cell, Grid
+from heatfield.experiments._grid import Cell, Grid, found_key
 from heatfield.experiments._jobs import Context, evaluation
+from heatfield.experiments._methods import TRAINERS
 from heatfield.experiments._page import latex, markdown, page, write_pages
 from heatfield.experiments._published import PUBLISHED
 from heatfield.experiments._run import run_jobs
 from heatfield.experiments._sets import Size, load
 from heatfield.experiments._statistics import Mean
 from heatfield.experiments._store import Store
+from heatfield.experiments.tables.scales import _rows as scale_rows
 
 SMALL = [
     "HFS-simple", "HFS-desc", "HFS-full", "MP-HSM-C", "only density", "without local", "2 scales",
@@ -90,7 +92,9 @@ def test_no_prediction_changes_under_rotation(smoke):
         job = evaluation(
             context, "rotation", DATA_SETS["four_shapes"], METHODS[name], changes=(NONE, ROTATION)
         )
-        for cell in context.store.cells(job.key).values():
+        cells = context.store.cells(job.key)
+        assert len(cells) == 2
+        for cell in cells.values():
             assert cell["changed"]["rotation"] == 0
             assert cell["deviation"]["rotation"] < 1e-10
 
@@ -106,6 +110,18 @@ def test_the_paper_s_ablation_has_thirteen_rows_and_its_widths():
     assert set(PUBLISHED["ablation"]) == {"HFS-desc", *widths}
 
 
+def test_records_are_shown_where_the_other_implementation_trains(tmp_path, monkeypatch):
+    context, entry = Context(Store(tmp_path), "paper"), DATA_SETS["neurons4"]
+    job = evaluation(context, "accuracy", entry, METHODS["HFS-desc"])
+    cell = {"scores": {"none": {"macc": 90.0}}, "test": 60}
+    context.store.add(job.key, 0, cell, {"protocol": entry.protocol.facts()}, job.code)
+    for trainer in TRAINERS:
+        monkeypatch.setattr("heatfield.experiments._methods.trainer", lambda name=trainer: name)
+        found = found_key(context, "accuracy", entry, METHODS["HFS-desc"])
+        assert found is not None, trainer
+        assert found[0].name == job.key.name
+
+
 def test_planar_rows_have_the_centres_of_space():
     rows = {m.name: m for m in METHODS.values() if m.group == "planar"}
     assert layout_of(rows["only HDS, centres 0 to 3"], 2).width == layout_of(METHODS["only HDS"], 3).width
@@ -116,8 +132,9 @@ def test_planar_rows_have_the_centres_of_space():
 
 
 def test_every_published_row_is_a_method_or_its_label():
-    for name in ("main", "runtime", "rotation", "persistence", "boundary", "ablation"):
-        assert set(PUBLISHED[name]) <= set(METHODS), name
+    labels = {label for label, _ in scale_rows()}
+    for name, rows in PUBLISHED.items():
+        assert set(rows) <= (labels if name == "scales" else set(METHODS)), name
 
 
 def test_blocks_are_the_columns_of_the_descriptor_with_those_blocks(tmp_path):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ._jobs import Context, evaluation_key
-from ._methods import Method, Plan
+from ._methods import TRAINERS, Method, Plan
 from ._registry import METHODS
 from ._sets import DataSet
 from ._statistics import Mean, mean_of
@@ -109,11 +109,20 @@ def found_key(
 ) -> tuple[Key, dict[str, Any]] | None:
     """The record with the best budget: the paper's before a reduced one; smoke only if asked for."""
     for budget in ("smoke",) if context.budget == "smoke" else ("paper", "reduced"):
-        key = evaluation_key(task, entry, method, plan(method, entry, budget), **more)
-        record = context.store.read(key)
-        if record is not None and record["splits"]:
-            return key, record
+        for own in _by_any_trainer(plan(method, entry, budget)):
+            key = evaluation_key(task, entry, method, own, **more)
+            record = context.store.read(key)
+            if record is not None and record["splits"]:
+                return key, record
     return None
+
+
+def _by_any_trainer(plan: Plan) -> Iterator[Plan]:
+    """A plan, and what it is where the other implementation trains: records are shown on any machine."""
+    yield plan
+    for name in TRAINERS:
+        if name != plan.recipe.get("trainer", name):
+            yield replace(plan, recipe=plan.recipe | {"trainer": name})
 
 
 def values_of(record: dict[str, Any], change: str = "none", metric: str | None = None) -> dict[int, float]:

@@ -162,9 +162,12 @@ _OF_HEAT = ("nn", "nn._learner")
 _LARGE: dict[str, dict[str, Any]] = {"GRIL": {"degrees": [1]}, "GraphCode": {"max_bars": 100}}
 
 
+TRAINERS = ("torch, many at once", "scikit-learn")
+
+
 def trainer() -> str:
     """Which implementation trains the head "mlp": many networks at once where torch is installed."""
-    return "torch, many at once" if find_spec("torch") else "scikit-learn"
+    return TRAINERS[0] if find_spec("torch") else TRAINERS[1]
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
