@@ -52,10 +52,9 @@ def _need_of_clouds(found: dict[str, Any]) -> str:
         f"`python -m benchmarks.learned_gap`, {when(found)}; one draw,\n"
         f"the same {found['test_clouds']:,} test clouds, {found['epochs']} epochs of {found['points']} points"
         f" per cloud; accuracy in percent:\n\n{table(head, rows)}\n\n"
-        "The cause of the gap is the drawing of points: with all points in the last epochs, as is the default\n"
-        "(`whole_epochs`), HFS-full is far ahead of the descriptor. The column `from drawn points` is the network\n"
-        "without whole epochs that predicts from as many points as it was trained with, all features still\n"
-        "from all points: TELL.\n\n"
+        "The cause of the gap is the drawing of points: with all points in the last epochs, which is the\n"
+        "default (`whole_epochs`), HFS-full is far ahead of the descriptor. `from drawn points`: the net\n"
+        "without whole epochs predicts from as many points as it was trained with, mean of five draws.\n\n"
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 import heatfield as hf
 from heatfield.cli import main
 from heatfield.experiments._store import Store
+from tests.helpers.class_folder import write_two_classes
 from tests.helpers.process import environment
 
 
@@ -57,12 +58,91 @@ def test_a_table_on_a_folder_of_one_s_own(tmp_path, capsys):
         ),
         (["bench", "main", "--sets", "mnist"], "there is no data set 'mnist'"),
         (["bench", "--show"], "there is no folder 'heatfield-experiments'; run without --show first"),
+        (["bench", "rotation", "--sets", "processes"], "data sets is in the table rotation\n"),
+        (["bench", "scales", "--methods", "HFS-simple"], "data sets is in the table scales\n"),
+        (["bench", "main", "--methods", "TwoNN"], "data sets is in the table main\n"),
+        (["bench", "dimension", "--sets", "processes"], "the table dimension has manifolds of its own"),
+        (["bench", "main", "--data", "..=."], "the name of a data set must be of a to z, 0 to 9 and _"),
+        (["bench", "main", "--data", "mine=.", "--data", "mine=/"], "--data gives mine twice: '.' and '/'"),
+        (["bench", "main", "--jobs", "0"], "--jobs must be at least 1, or -1 for all cores, got 0"),
+        (["bench", "main", "--check", "--again"], "check and again exclude each other"),
+        (["bench", "main", "--splits", "0"], "splits must be at least 1, got 0"),
+        (["bench", "--show", "--again"], "--show computes nothing: leave out --again"),
+        (["bench", "--show", "--check"], "--show computes nothing: leave out --check"),
+        (["bench", "--show", "--sets", "processes"], "--show computes nothing: leave out --sets"),
+        (["bench", "--show", "--methods", "HKS"], "--show computes nothing: leave out --methods"),
+        (["bench", "--show", "--splits", "0"], "--show computes nothing: leave out --splits"),
+        (["bench", "--show", "--data", "mine=."], "--show computes nothing: leave out --data"),
+        (["bench", "--show", "--jobs", "0"], "--show computes nothing: leave out --jobs"),
+        (["bench", "--show", "--cluster", "local:1"], "--show computes nothing: leave out --cluster"),
     ],
 )
 def test_what_is_wrong_is_said_before_the_work(words, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(words) == 2
     assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_few_clouds_have_fewer_folds_or_are_refused(tmp_path, capsys):
+    clouds = write_two_classes(tmp_path / "clouds", 3, 20, ".ply")
+    words = ["bench", "main", "--methods", "HFS-desc, LDA", "--sets", "mine", "--data", f"mine={clouds}"]
+    words += ["--budget", "paper", "--results", str(tmp_path / "out")]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert "3 cells computed" in said.out
+    assert "mine: 3 folds instead of 5, class 'ball' has 3 clouds only" in said.err
+    for k in (1, 2):
+        (clouds / "sphere" / f"{k}.ply").unlink()
+    assert main(words) == 2
+    assert "class 'sphere' of mine has one cloud only" in capsys.readouterr().err
+
+
+def test_splits_check_and_again(tmp_path, capsys):
+    words = ["bench", "main", "--methods", "HFS-desc, LDA", "--sets", "four_shapes"]
+    words += ["--results", str(tmp_path)]
+
+    def said(*more):
+        assert main([*words, *more]) == 0
+        return capsys.readouterr().out
+
+    def codes():
+        ((path, record),) = Store(tmp_path).records()
+        return path, [cell["code"] for cell in record["splits"].values()]
+
+    def by_other_code():
+        path, found = codes()
+        path.write_text(path.read_text().replace(found[0], "0123456789abcdef"))
+
+    assert "1 cells computed, 0 were there" in said("--splits", "1")
+    assert "1 cells computed, 1 were there" in said()
+    fresh = codes()
+    by_other_code()
+    assert "0 cells computed, 2 were there" in said()
+    assert "1 records are the same by the code of now, 0 differ" in said("--check")
+    assert codes() == fresh
+    by_other_code()
+    assert "1 cells computed, 0 were there" in said("--again", "--splits", "1")
+    assert codes()[1] == [fresh[1][0], "0123456789abcdef"]
+    assert "1 cells computed, 1 were there" in said("--again")
+    assert codes() == fresh
+
+
+def test_without_a_result_at_a_budget_the_others_are_named(tmp_path, capsys):
+    show = ["bench", "--show", "--results", str(tmp_path)]
+    assert main(show) == 2
+    assert f"{str(tmp_path)!r} has no result at the budget smoke; run without --show first" in (
+        capsys.readouterr().err
+    )
+    assert main(["bench", "main", "--methods", "HFS-simple", "--sets", "four_shapes", *show[2:]]) == 0
+    capsys.readouterr()
+    assert main([*show, "--budget", "paper"]) == 2
+    assert "no result at the budget paper; there are records of the budgets smoke" in capsys.readouterr().err
+    assert not (tmp_path / "tables.md").exists()
+    assert main(["bench", "scales", *show[1:]]) == 2
+    assert "has no result of scales at the budget smoke" in capsys.readouterr().err
+    assert main(show) == 0
+    assert "| HFS-simple | [" in capsys.readouterr().out
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path):

@@ -36,11 +36,11 @@ AS_THE_PAPER_TURNED = dict.fromkeys(OURS, (0.0, 0)) | {"DGCNN": (30.0, 150), "HF
 CONTRARY_TURNED = dict.fromkeys(OURS, (1.0, 9)) | {"DGCNN": (-5.0, 0), "PointNet": (-1.0, 0)}
 
 
-def fill(folder, data, scores, turned=(), spread=0.3, folds=FOLDS):
+def fill(folder, data, scores, turned=(), spread=0.3, folds=FOLDS, content="a"):
     """Cells of one data set; ``spread`` is how much a method's scores differ from fold to fold."""
     store, entry = Store(folder), DATA_SETS[data]
     context = Context(store, "paper")
-    facts = {"protocol": entry.protocol.facts()}
+    facts = {"protocol": entry.protocol.facts(), "content": content}
     for number, (name, score) in enumerate(scores.items()):
         job = evaluation(context, "accuracy", entry, METHODS[name])
         for k in range(folds):
@@ -114,6 +114,14 @@ def test_what_was_not_run_is_said(tmp_path):
     assert next(iter(found.values()))[0] == "yes"
 
 
+def test_scores_of_other_data_are_not_compared(tmp_path):
+    claim = "HFS-desc is ahead of local covariance, which the paper does not compare with"
+    fill(tmp_path, "neurons4", {"HFS-desc": 90.0, "LocalCovariance": 80.0})
+    assert words(tmp_path)[claim][0] == "yes"
+    fill(tmp_path, "neurons4", {"LocalCovariance": 80.0}, content="b")
+    assert words(tmp_path)[claim][0].startswith("not answered")
+
+
 def test_nothing_is_concluded_from_nothing(tmp_path):
     assert findings(tmp_path) == []
     fill(tmp_path, "neurons4", AS_THE_PAPER)
@@ -125,5 +133,5 @@ def test_reduced_and_stale_rows_are_named(tmp_path):
     fill(tmp_path, "neurons4", {"HFS-desc": 90.0})
     job = evaluation(Context(store, "reduced"), "accuracy", entry, METHODS["DGCNN"])
     cell = {"scores": {"none": {"macc": 50.0}}, "test": TESTED}
-    store.add(job.key, 0, cell, {"protocol": entry.protocol.facts()}, "other code")
+    store.add(job.key, 0, cell, {"protocol": entry.protocol.facts(), "content": "a"}, "other code")
     assert findings(tmp_path)[0].endswith(" At a reduced budget: DGCNN. Of other code: DGCNN.")

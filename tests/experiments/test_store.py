@@ -1,7 +1,5 @@
 """Records: written whole, gone on with, shared by processes, and marked where the code is another."""
 
-import json
-import os
 import subprocess
 import sys
 
@@ -9,7 +7,6 @@ import pytest
 
 import heatfield as hf
 from heatfield.experiments import METHODS
-from heatfield.experiments._claims import Claims, alive, started
 from heatfield.experiments._code import closure, code_digest
 from heatfield.experiments._jobs import Context, Job
 from heatfield.experiments._run import open_cells, run_jobs
@@ -96,6 +93,16 @@ def test_other_data_under_the_same_name_start_again(tmp_path):
     store.add(key(), 0, {}, FACTS, "1")
     store.add(key(), 1, {}, FACTS | {"content": "other"}, "1")
     assert sorted(store.cells(key())) == [1]
+    store.add(key(), 2, {}, FACTS | {"content": "other", "splits": "others"}, "1")
+    assert sorted(store.cells(key())) == [2]
+
+
+def test_what_else_is_known_of_the_data_is_brought_up_to_date(tmp_path):
+    store, more = Store(tmp_path), FACTS | {"protocol": {"metric": "macc"}}
+    store.add(key(), 0, {}, FACTS, "1")
+    store.add(key(), 1, {}, more, "1")
+    assert sorted(store.cells(key())) == [0, 1]  # the same clouds and the same splits
+    assert store.read(key())["facts"] == more
 
 
 def test_stale_cells_are_computed_again_only_if_asked(tmp_path):
@@ -109,48 +116,48 @@ def test_stale_cells_are_computed_again_only_if_asked(tmp_path):
     assert {c["code"] for c in context.store.cells(key()).values()} == {"2"}
 
 
-def test_a_stopped_run_keeps_the_stale_cells_that_it_did_not_reach(tmp_path):
+@pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError])
+def test_a_run_that_ends_early_keeps_the_stale_cells_that_it_did_not_replace(tmp_path, end, capsys):
     context, seen = Context(Store(tmp_path)), []
     run_jobs(context, [counted(seen), counted(seen, name="b")], quiet=True)
+    old = context.store.cells(key())
 
-    def stopped(*_):
-        raise KeyboardInterrupt
+    def broken(_, chosen):
+        yield chosen[0], {"scores": {"none": {"oa": 1.0}}}
+        raise end("in the middle")
 
-    first = Job(key(), (0, 1, 2), "2", 1.0, stopped, lambda _: FACTS, True)
-    with pytest.raises(KeyboardInterrupt):
-        run_jobs(context, [first, counted(seen, name="b", code="2")], again=True, quiet=True)
+    first = Job(key(), (0, 1, 2), "2", 1.0, broken, lambda _: FACTS, True)
+    try:
+        counts = run_jobs(context, [first], again=True)
+    except KeyboardInterrupt:
+        assert end is KeyboardInterrupt
+    else:
+        assert counts == {"computed": 1, "before": 0, "elsewhere": 0, "failed": 2}
+        assert "2 of 3 splits failed; 1 of 3 cells, 2 failed" in capsys.readouterr().out
+    cells = context.store.cells(key())
+    assert (cells[0]["code"], cells[0]["scores"]) == ("2", {"none": {"oa": 1.0}})
+    assert {k: cells[k] for k in (1, 2)} == {k: old[k] for k in (1, 2)}
+    assert open_cells(context, first, again=True) == [1, 2]
     assert sorted(context.store.cells(key("b"))) == [0, 1, 2]
+    assert not list((tmp_path / "cache" / "claims").iterdir())
 
 
-def test_claims_of_a_living_process_are_kept_and_those_of_a_dead_one_taken_over(tmp_path):
-    store = Store(tmp_path)
-    claims = Claims(store)
-    assert claims.take(key(), [0, 1]) == [0, 1]
-    other = Claims(store)  # as another process would see it: it holds nothing
-    assert other.take(key(), [0, 1, 2]) == [2]
-    claims.release(key(), 0)
-    assert other.take(key(), [0, 1]) == [0]
-    place = next(p for p in claims.held)
-    holder = json.loads(place.read_text())
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    place.write_text(json.dumps(holder | {"pid": dead.pid}))
-    assert not alive(place)
-    assert other.take(key(), [1]) == [1]
+def test_a_cluster_that_dies_keeps_the_stale_cells(tmp_path):
+    class Dead:
+        def map(self, work, tasks):
+            yield 0, work(tasks[0], 1)
+            raise ConnectionError("the scheduler is gone")
 
-
-def test_a_process_number_that_was_given_again_is_no_claim(tmp_path):
-    if started(os.getpid()) is None:
-        pytest.skip("this system does not tell when a process was started")
-    claims = Claims(Store(tmp_path))
-    claims.take(key(), [0])
-    (place,) = claims.held
-    place.write_text(json.dumps(json.loads(place.read_text()) | {"started": "1"}))
-    assert not alive(place)
+    context, seen = Context(Store(tmp_path)), []
+    run_jobs(context, [counted(seen, together=False)], quiet=True)
+    with pytest.raises(ConnectionError):
+        run_jobs(context, [counted(seen, code="2", together=False)], again=True, quiet=True, executor=Dead())
+    assert [cell["code"] for cell in context.store.cells(key()).values()] == ["2", "1", "1"]
 
 
 _TWO = """
 import sys, time
+from pathlib import Path
 from heatfield.experiments._jobs import Context, Job
 from heatfield.experiments._run import run_jobs
 from heatfield.experiments._store import Key, Store
@@ -164,18 +171,34 @@ def job(number):
     key = Key("test", "set", f"m{number}", {}, (None, None), "paper")
     return Job(key, (0, 1, 2), "1", 1.0, run, lambda _: {}, False)
 
-run_jobs(Context(Store(sys.argv[1])), [job(n) for n in range(6)], quiet=True)
+folder, ready, own, again = sys.argv[1:]
+Path(ready, own).touch()
+while len(list(Path(ready).iterdir())) < 2:  # whoever has started first waits for the other
+    time.sleep(0.001)
+run_jobs(Context(Store(folder)), [job(n) for n in range(6)], again=again == "again", quiet=True)
 """
 
 
-def test_two_processes_share_the_work_and_do_no_cell_twice(tmp_path):
-    script = [sys.executable, "-c", _TWO, str(tmp_path)]
-    both = [subprocess.Popen(script, stdout=subprocess.PIPE, text=True, env=environment()) for _ in range(2)]
+@pytest.mark.parametrize("again", ["new", "again"])
+def test_two_processes_share_the_work_and_do_no_cell_twice(tmp_path, again):
+    folder, ready = tmp_path / "results", tmp_path / "ready"
+    ready.mkdir()
+    for n, k in [(n, k) for n in range(6) for k in range(3)] if again == "again" else []:
+        Store(folder).add(Key("test", "set", f"m{n}", {}, (None, None), "paper"), k, {"value": k}, {}, "0")
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", _TWO, str(folder), str(ready), own, again],
+            stdout=subprocess.PIPE, text=True, env=environment(),
+        )
+        for own in ("one", "two")
+    ]  # fmt: skip
     done = [p.communicate(timeout=60)[0].split() for p in both]
+    assert all(done)
     assert sorted(done[0] + done[1]) == sorted(f"{n}/{k}" for n in range(6) for k in range(3))
-    records = list(Store(tmp_path).records())
+    records = list(Store(folder).records())
     assert len(records) == 6
     assert all(sorted(record["splits"]) == ["0", "1", "2"] for _, record in records)
+    assert {cell["code"] for _, record in records for cell in record["splits"].values()} == {"1"}
 
 
 def test_what_is_no_record_is_named(tmp_path):
@@ -232,25 +255,6 @@ def test_a_network_of_the_baselines_is_not_marked_by_a_change_of_the_heat_field(
         assert not any(module.startswith(("_sums", "_signatures", "_cloud")) for module in found)
     METHODS["HFS-full"].code()
     assert "_sums.dense" in closure(*seen["at"])
-
-
-def test_stale_cells_that_are_the_same_are_noted_after_one_was_computed_again(tmp_path, capsys):
-    from heatfield.experiments._recheck import recheck
-
-    context, seen = Context(Store(tmp_path)), []
-    run_jobs(context, [counted(seen)], quiet=True)
-    assert recheck(context, [counted(seen, code="2")]) == {"same": 1, "differ": 0}
-    assert seen == [0, 1, 2, 0]
-    assert {c["code"] for c in context.store.cells(key()).values()} == {"2"}
-    assert recheck(context, [counted(seen, code="2")]) == {"same": 0, "differ": 0}
-
-    def other(_, chosen):
-        yield from ((k, {"scores": {"none": {"oa": 0.0}}}) for k in chosen)
-
-    changed = Job(key(), (0, 1, 2), "3", 1.0, other, lambda _: FACTS, True)
-    assert recheck(context, [changed]) == {"same": 0, "differ": 1}
-    assert {c["code"] for c in context.store.cells(key()).values()} == {"2"}
-    assert "split 0: DIFFERENT" in capsys.readouterr().out
 
 
 def test_only_the_first_splits_are_computed_where_that_is_asked(tmp_path):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..experiments.tables import TABLES
 from ._survey import add_cluster
+
+if TYPE_CHECKING:
+    from ..experiments import Grid
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,20 +31,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--results", type=Path, default=Path("heatfield-experiments"),
         help="folder of the results; a run goes on with what is there (default heatfield-experiments)",
     )  # fmt: skip
-    parser.add_argument("--sets", nargs="+", metavar="NAME", help="only these data sets")
+    parser.add_argument(
+        "--sets", nargs="+", metavar="NAME", help="only these data sets (the table dimension has none)"
+    )
     parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
     parser.add_argument(
         "--splits", type=int, metavar="N",
         help="only the first N splits or folds; a later run computes the others",
     )  # fmt: skip
-    parser.add_argument("--show", action="store_true", help="compute nothing, write the page and print it")
+    parser.add_argument(
+        "--show", action="store_true", help="compute nothing, write the pages and print TABLEs at a budget"
+    )
     parser.add_argument("--again", action="store_true", help="also compute what other code has computed")
     parser.add_argument(
         "--check", action="store_true",
         help="compute one cell of each record of other code; where it is the same, all count as fresh",
     )  # fmt: skip
     parser.add_argument("--figures", action="store_true", help="also draw the paper's figures 1 and 2")
-    parser.add_argument("--jobs", type=int, default=1, help="threads of feature extraction (default 1)")
+    parser.add_argument("--jobs", type=int, help="threads of feature extraction, -1 for all (default 1)")
     add_cluster(parser)
     parser.add_argument("--quiet", action="store_true", help="print only errors")
 
@@ -48,40 +56,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """0: all cells are there. 1: some failed, or differ where they were checked. 2: the options are wrong."""
     from ..experiments import run as compute
-    from ..experiments import show
     from ..experiments._findings import findings
     from ..experiments._page import markdown, write_pages
     from ..experiments.tables import table
 
     for name in options.tables:
         table(name)  # an unknown one is said before anything is done
-    tables = options.tables or list(TABLES)
     failed = 0
+    grids = _shown(options) if options.show else []
     if not options.show:
         counts = compute(
-            tables, budget=options.budget, data=_folders(options.data), results=options.results,
-            sets=options.sets, methods=options.methods, splits=options.splits, n_jobs=options.jobs,
-            again=options.again, check=options.check, quiet=options.quiet, client=options.cluster,
+            options.tables or None, budget=options.budget, data=_folders(options.data),
+            results=options.results, sets=options.sets, methods=options.methods, splits=options.splits,
+            n_jobs=options.jobs, again=options.again, check=options.check, quiet=options.quiet,
+            client=options.cluster,
         )  # fmt: skip
-        failed = counts["differ"] if options.check else counts["failed"]
+        failed = counts["failed"] + (counts["differ"] if options.check else 0)
         if options.check and not options.quiet:
-            print(f"{counts['same']} records are the same by the code of now, {counts['differ']} differ")
+            print(
+                f"{counts['same']} records are the same by the code of now, {counts['differ']} differ, "
+                f"{counts['unchecked']} hold seconds, which are not checked, {counts['failed']} failed"
+            )
         elif not options.quiet:
             print(
                 f"{counts['computed']} cells computed, {counts['before']} were there, "
                 f"{counts['elsewhere']} are being computed by another process, {failed} failed"
             )
-    elif not options.results.is_dir():
-        raise ValueError(f"there is no folder {str(options.results)!r}; run without --show first")
     if options.figures:
         _draw(options.results)
     pages = write_pages(options.results, budget=options.budget)
     if options.show and not options.quiet:
         found = findings(options.results, budget=options.budget)
-        print(markdown(show(tables, budget=options.budget, results=options.results), found))
+        print(markdown(grids, found))
     if not options.quiet:
         print("pages -> " + ", ".join(str(path) for path in pages.values()), file=sys.stderr)
     return 1 if failed else 0
+
+
+def _shown(options: argparse.Namespace) -> list[Grid]:
+    """The tables that are there; options that would have no effect are refused, and no table is an error."""
+    from ..experiments import show
+    from ..experiments._store import Store
+
+    for name in ("sets", "methods", "splits", "again", "check", "data", "jobs", "cluster"):
+        given = getattr(options, name)
+        if given is not None and given is not False and given != []:
+            raise ValueError(f"--show computes nothing: leave out --{name}")
+    if not options.results.is_dir():
+        raise ValueError(f"there is no folder {str(options.results)!r}; run without --show first")
+    found = show(options.tables or None, budget=options.budget, results=options.results)
+    if found:
+        return found
+    of = f" of {', '.join(options.tables)}" if options.tables else ""
+    kept = sorted({record["budget"] for _, record in Store(options.results).records()})
+    there = f"there are records of the budgets {', '.join(kept)}" if kept else "run without --show first"
+    raise ValueError(f"{str(options.results)!r} has no result{of} at the budget {options.budget}; {there}")
 
 
 def _draw(folder: Path) -> None:
@@ -102,10 +131,12 @@ def _draw(folder: Path) -> None:
 
 
 def _folders(words: list[str]) -> dict[str, Path]:
-    found = {}
+    found: dict[str, Path] = {}
     for word in words:
         name, sign, folder = word.partition("=")
         if not sign or not name or not folder:
             raise ValueError(f"--data must be NAME=FOLDER, got {word!r}")
+        if name in found:
+            raise ValueError(f"--data gives {name} twice: {str(found[name])!r} and {folder!r}")
         found[name] = Path(folder)
     return found

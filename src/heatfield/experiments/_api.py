@@ -8,75 +8,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ._dimension import ESTIMATORS
+from .._base.check import check_count
+from ._asked import asked_jobs, names_of, new_context, remarks
+from ._asked import jobs_of as jobs_of
 from ._grid import Grid
-from ._jobs import Context, Job, method_named
-from ._methods import BUDGETS
 from ._recheck import recheck
-from ._registry import METHODS
 from ._run import run_jobs
-from ._sets import DATA_SETS
-from ._store import Store
 from .tables import TABLES, table
 
 
-def new_context(
-    budget: str,
-    data: Mapping[str, str | Path] | None,
-    results: str | Path,
-    sets: Sequence[str] | None,
-    methods: Sequence[str] | None,
-    n_jobs: int,
-) -> Context:
-    """A context whose names are checked."""
-    if budget not in BUDGETS:
-        raise ValueError(f"budget must be one of {', '.join(map(repr, BUDGETS))}, got {budget!r}")
-    folders = {name: Path(folder) for name, folder in (data or {}).items()}
-    for name, folder in folders.items():
-        if not folder.is_dir():
-            raise ValueError(f"the folder of {name} must exist, got {str(folder)!r}")
-        if name in DATA_SETS and not DATA_SETS[name].folder:
-            raise ValueError(f"{name} is made, not read: it takes no folder, got {str(folder)!r}")
-    for name in methods or ():
-        if name not in ESTIMATORS:  # rows of one table alone
-            method_named(name)
-    for name in sets or ():
-        if name not in DATA_SETS and name not in folders:
-            known = ", ".join([*DATA_SETS, *folders])
-            raise ValueError(f"there is no data set {name!r}; there are {known}")
-    return Context(Store(results), budget, folders, sets, methods, n_jobs)
-
-
-def jobs_of(context: Context, tables: Sequence[str]) -> list[Job]:
-    """The jobs of some tables, in the order of the tables."""
-    return [job for name in tables for job in table(name).jobs(context)]
-
-
-def left_out(context: Context) -> list[str]:
-    """What cannot be computed here, and why: one line for methods, one for data sets."""
-    lines = []
-    wanted = [METHODS[name] for name in context.methods or METHODS if name in METHODS]
-    lacking = {m.name: ", ".join(m.missing()) for m in wanted if m.missing()}
-    if lacking:
-        named = "; ".join(f"{name} needs {what}" for name, what in lacking.items())
-        lines.append(f"left out, not installed: {named}")
-    known = context.sets or DATA_SETS
-    absent = [n for n in known if n in DATA_SETS and DATA_SETS[n].folder and n not in context.folders]
-    if absent:
-        lines.append(f"left out, no --data NAME=FOLDER: {', '.join(absent)}")
-    return lines
-
-
 def run(
-    tables: Sequence[str] | None = None,
+    tables: str | Sequence[str] | None = None,
     *,
     budget: str = "smoke",
     data: Mapping[str, str | Path] | None = None,
     results: str | Path = "heatfield-experiments",
-    sets: Sequence[str] | None = None,
-    methods: Sequence[str] | None = None,
+    sets: str | Sequence[str] | None = None,
+    methods: str | Sequence[str] | None = None,
     splits: int | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = 1,
     again: bool = False,
     check: bool = False,
     quiet: bool = False,
@@ -88,19 +38,20 @@ def run(
 
     Parameters
     ----------
-    tables : sequence of str, optional
-        Of `TABLES`; all if not given.
+    tables : str or sequence of str, optional
+        Of `TABLES`; all if not given. A table that is named must have one of the methods and data sets.
     budget : "smoke", "reduced" or "paper"
     data : mapping, optional
-        Folder of each data set that is read; an unknown name is a data set of your own.
+        Folder of each data set that is read; an unknown name is a data set of your own, with fewer than five
+        folds where its smallest class has fewer clouds.
     results : path-like
         Folder of the records. A run goes on with what is there; several processes may share it.
-    sets, methods : sequence of str, optional
-        Only these.
+    sets, methods : str or sequence of str, optional
+        Only these. The table "dimension" has manifolds of its own and is passed over where sets are given.
     splits : int, optional
         Only the first so many splits or folds of each data set: a later run computes the others.
     n_jobs : int
-        Threads of feature extraction.
+        Threads of feature extraction; -1 for all cores.
     again : bool
         Also compute what other code has computed.
     check : bool
@@ -116,7 +67,7 @@ def run(
     -------
     counts : dict
         Cells ``computed``, ``before``, ``elsewhere`` and ``failed``; with ``check`` records that are the
-        ``same`` and that ``differ``.
+        ``same``, that ``differ``, that are ``unchecked`` since they hold seconds, and that ``failed``.
 
     Examples
     --------
@@ -130,14 +81,18 @@ def run(
     (2, ('Processes',))
     """
     context = new_context(budget, data, results, sets, methods, n_jobs)
-    if splits is not None and splits < 1:
-        raise ValueError(f"splits must be at least 1, got {splits}")
-    jobs = [replace(job, splits=job.splits[:splits]) for job in jobs_of(context, tables or list(TABLES))]
-    if not quiet:
-        for line in left_out(context):
-            print(line, file=sys.stderr)
+    if splits == 0:
+        raise ValueError("splits must be at least 1, got 0")
+    if splits is not None:
+        check_count(splits, "splits", 1)
+    if check and again:
+        raise ValueError("check and again exclude each other: one cell of each record is computed, or all")
     if check and client is not None:
         raise ValueError("one cell of each record is checked here: leave the client (--cluster) out")
+    jobs = [replace(job, splits=job.splits[:splits]) for job in asked_jobs(context, tables)]
+    if not quiet:
+        for line in remarks(context):
+            print(line, file=sys.stderr)
     if check:
         return recheck(context, jobs, quiet=quiet)
     if client is None:
@@ -149,7 +104,7 @@ def run(
 
 
 def show(
-    tables: Sequence[str] | None = None,
+    tables: str | Sequence[str] | None = None,
     *,
     budget: str = "paper",
     results: str | Path = "heatfield-experiments",
@@ -160,7 +115,7 @@ def show(
 
     Parameters
     ----------
-    tables : sequence of str, optional
+    tables : str or sequence of str, optional
         Of `TABLES`; all if not given.
     budget : str
         "smoke" shows what was computed at that budget; otherwise every cell is the paper's budget where that
@@ -179,4 +134,5 @@ def show(
     []
     """
     context = new_context(budget, None, results, None, None, 1)
-    return [grid for name in tables or TABLES for grid in table(name).grids(context) if grid.filled]
+    names = names_of("tables", tables) or TABLES
+    return [grid for name in names for grid in table(name).grids(context) if grid.filled]

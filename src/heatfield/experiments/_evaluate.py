@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from .._base.check import Array, HeatFieldWarning
 from ._changes import NONE, Change, changed
 from ._features import features_of, layout_of
+from ._kinds import made
 from ._methods import Method
 from ._protocol import scores
 from ._read_out import read_out
@@ -80,7 +80,7 @@ def _descriptor(
         warnings.simplefilter("ignore", HeatFieldWarning)  # gaps are counted in the record
         tables = [features_of(method, data, change, cache, n_jobs=n_jobs) for change in changes]
     features, seconds = tables[0]
-    layout = layout_of(method, data.n_dims)
+    layout = layout_of(method, data.n_dims, features.shape[1])
     known: dict[str, Any] = {
         "columns": features.shape[1],
         "imputed_clouds": int((~np.isfinite(features)).any(axis=1).sum()),
@@ -117,13 +117,13 @@ def _estimator(
     table, took = None, 0.0
     if learned:
         started = time.perf_counter()
-        first = new_estimator(recipe, 0, n_jobs)
+        first = made(method.kind, recipe["options"], random_state=0, progress=False, n_jobs=n_jobs)
         table = first.point_table(data.clouds, cache=None if cache is None else cache / "points")
         took = time.perf_counter() - started
     for split in splits:
         test = data.tests[split]
         train = train_rows(data, split, recipe)
-        model = new_estimator(recipe, split, n_jobs)
+        model = made(method.kind, recipe["options"], random_state=split, progress=False, n_jobs=n_jobs)
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", HeatFieldWarning)  # changed clouds are unlike the training clouds
             started = time.perf_counter()
@@ -137,23 +137,11 @@ def _estimator(
                 if table is not None and change == NONE:
                     said.append(model.predict_features(table.take(test)))
                 else:
-                    said.append(model.predict([clouds[change][i] for i in np.flatnonzero(test)]))
+                    said.append(np.asarray(model.predict([clouds[change][i] for i in np.flatnonzero(test)])))
             end = time.perf_counter()
         seconds = {"extract": took, "train": fitted - started, "predict": (end - fitted) / len(changes)}
         more: dict[str, Any] = {"seconds": {k: round(v, 3) for k, v in seconds.items()}}
-        history = getattr(model, "history_", None)
+        history = None if isinstance(method.kind, type) else getattr(model, "history_", None)
         if history:
             more |= {"epochs": len(history), "train_accuracy": round(100.0 * history[-1]["accuracy"], 3)}
         yield split, said, more
-
-
-def new_estimator(recipe: dict[str, Any], seed: int, n_jobs: int = 1) -> Any:
-    """An unfitted classifier of a recipe that is no descriptor's."""
-    home = import_module(
-        ".._classifier.classifier" if recipe["kind"] == "HFSClassifier" else "..baselines", __package__
-    )
-    kind = getattr(home, recipe["kind"])
-    more: dict[str, Any] = {"random_state": seed, "progress": False}
-    if "n_jobs" in kind().get_params():
-        more["n_jobs"] = n_jobs
-    return kind(**recipe["options"], **more)

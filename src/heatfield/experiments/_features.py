@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import time
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from .._features.descriptor import HFSDescriptor
 from .._features.layout import Layout
 from ._changes import Change, changed
 from ._code import code_digest
+from ._kinds import class_of, made
 from ._methods import Method
 from ._sets import Loaded
 
@@ -27,14 +27,19 @@ _MOST = 1 << 16  # bytes of the file of seconds that are read
 
 def descriptor_of(method: Method, n_dims: int) -> Any:
     """The estimator that describes clouds of a descriptor method, all its blocks."""
-    if method.kind == "HFSDescriptor":
-        return HFSDescriptor(**method.options)._fit_dims(n_dims)
-    return getattr(import_module("..baselines", __package__), method.kind)(**method.options)
+    found = class_of(method.kind)(**method.options)
+    return found._fit_dims(n_dims) if isinstance(found, HFSDescriptor) else found
 
 
-def layout_of(method: Method, n_dims: int) -> Layout:
-    """The columns that a descriptor method reads, named as they are in its own table."""
-    return _chosen(method, descriptor_of(method, n_dims).layout())[0]
+def layout_of(method: Method, n_dims: int, width: int = 0) -> Layout:
+    """The columns that a descriptor method reads, named as they are in its own table.
+
+    A class of the user's own may have no layout: then it has ``width`` columns, none of them in a block.
+    """
+    descriptor = descriptor_of(method, n_dims)
+    if not hasattr(descriptor, "layout"):
+        return Layout(tuple(f"column_{i}" for i in range(width)), {})
+    return _chosen(method, descriptor.layout())[0]
 
 
 def features_of(
@@ -44,6 +49,8 @@ def features_of(
 
     The name of the kept file carries the content of the data, the options, the change and the code.
     """
+    if isinstance(method.kind, type):  # what it calls is not known, so that no name could carry it
+        return _own_features(method, changed(data.clouds, change), n_jobs)
     descriptor = descriptor_of(method, data.n_dims)
     place = None
     if cache is not None:
@@ -67,6 +74,19 @@ def features_of(
             np.save(held, table)
             write_atomically(place, held.getvalue())
     return table[:, _chosen(method, descriptor.layout())[1]], seconds
+
+
+def _own_features(method: Method, clouds: list[Array], n_jobs: int) -> tuple[Array, float]:
+    """Descriptors by a class of the user's own."""
+    descriptor = made(method.kind, method.options, n_jobs=n_jobs)
+    started = time.perf_counter()
+    table = np.asarray(descriptor.fit_transform(clouds), dtype=np.float64)
+    seconds = time.perf_counter() - started
+    if table.ndim != 2 or len(table) != len(clouds) or not table.shape[1]:
+        wanted = f"a row for each of {len(clouds)} clouds"
+        raise ValueError(f"fit_transform of {method.name!r} must give {wanted}, got shape {table.shape}")
+    chosen = _chosen(method, descriptor.layout())[1] if method.blocks else slice(None)
+    return table[:, chosen], seconds
 
 
 def _kept(place: Path, shape: tuple[int, int]) -> tuple[Array, float] | None:

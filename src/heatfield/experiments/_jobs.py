@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ._changes import NONE, Change
 from ._evaluate import evaluate
 from ._methods import Method, Plan
+from ._own import RESERVED
+from ._protocol import Protocol
 from ._registry import METHODS
-from ._sets import DATA_SETS, DataSet, Loaded, Size, any_folder, known_sets, load
-from ._store import Key, Store
+from ._sets import DATA_SETS, SHIPPED, DataSet, Loaded, Size, any_folder, known_sets, load
+from ._store import Key, Store, read_record
 
 
 @dataclass
@@ -39,10 +41,17 @@ class Context:
     methods: Sequence[str] | None = None
     n_jobs: int = 1
     _held: tuple[tuple[str, Size], Loaded] | None = None
+    _known: tuple[dict[str, DataSet], list[str]] | None = None
+
+    def known(self) -> tuple[dict[str, DataSet], list[str]]:
+        """What `known_sets` finds; the folders are looked through once."""
+        if self._known is None:
+            self._known = known_sets(self.folders)
+        return self._known
 
     def available(self) -> list[DataSet]:
         """The data sets that can be had; where some were asked for, those, in their order."""
-        known = known_sets(self.folders)
+        known = self.known()[0]
         if self.sets is None:
             return [entry for entry in known.values() if not entry.asked]
         return [known[name] for name in self.sets if name in known]
@@ -50,8 +59,23 @@ class Context:
     def recorded(self) -> list[DataSet]:
         """All data sets of which there are records, the registry's first."""
         there = {path.parent.name for path in self.store.folder.glob("*/*.json")}
-        own = sorted(there - set(DATA_SETS) - {"cache", "manifolds"})
-        return [e for n, e in DATA_SETS.items() if n in there] + [any_folder(name) for name in own]
+        own = [any_folder(name) for name in sorted(there - set(DATA_SETS) - set(RESERVED))]
+        entries = [entry for name, entry in DATA_SETS.items() if name in there] + own
+        return [entry if entry.name in SHIPPED else self._as_recorded(entry) for entry in entries]
+
+    def _as_recorded(self, entry: DataSet) -> DataSet:
+        """Users' own data as its records tell of it, which may have been computed by another process."""
+        found = [read_record(path) for path in sorted((self.store.folder / entry.name).glob("*.json"))]
+        # Of a smaller budget, which takes fewer clouds, there may be fewer folds.
+        found.sort(key=lambda record: (record["budget"] == "smoke") != (self.budget == "smoke"))
+        for facts in (record["facts"] for record in found):
+            try:
+                protocol = Protocol(**facts["protocol"])
+            except (KeyError, TypeError, ValueError):
+                continue
+            told = {} if entry.name in DATA_SETS else {n: facts[n] for n in ("title", "domain") if n in facts}
+            return replace(entry, protocol=protocol, **told)
+        return entry
 
     def wants(self, method: Method) -> bool:
         """Whether a method was asked for and can be run here."""

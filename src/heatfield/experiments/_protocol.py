@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, f1_score, recall_score
 
-from .._base.check import Array
+from .._base.check import Array, check_choice, check_count
 from ..datasets import make_folds, make_splits
-
-SCORES = ("oa", "macc", "f1")
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,13 @@ class Protocol:
     count: int
     share: float
     metric: str
+
+    def __post_init__(self) -> None:
+        check_choice(self.kind, "kind", ("splits", "folds"))
+        check_choice(self.metric, "metric", ("oa", "macc"))
+        check_count(self.count, "count", 2 if self.kind == "folds" else 1)
+        if not 0.0 < self.share < 1.0:
+            raise ValueError(f"share must lie between 0 and 1, got {self.share!r}")
 
     def tests(
         self, clouds: Sequence[Array], labels: NDArray, store: Path | None = None

@@ -34,16 +34,20 @@ def _persistence(name: str, kind: str, cost: float, **options: Any) -> Method:
     return Method(
         name, "persistence", kind, options, reduced={"epochs": 60} if learns else {},
         smoke={"epochs": 2} if learns else {"n_estimators": 5},
-        extras=("persistence", "torch") if learns else ("persistence",), cost=cost,
+        group="persistence", extras=("persistence", "torch") if learns else ("persistence",), cost=cost,
     )  # fmt: skip
 
 
-def _learned(name: str, variant: str, cost: float, epochs: int, whole: int) -> Method:
+def _learned(name: str, variant: str, cost: float, epochs: int, whole: int, **more: Any) -> Method:
     reduced = {"epochs": epochs, "train_points": 256, "whole_epochs": whole}
     return Method(
         name, "learned", "HFSClassifier", {"variant": variant},
-        reduced=reduced, smoke={"epochs": 1}, extras=("torch",), cost=cost,
+        reduced=reduced, smoke={"epochs": 1}, extras=("torch",), cost=cost, **more,
     )  # fmt: skip
+
+
+def _full(name: str) -> Method:
+    return _learned(name, "full", 200.0, 40, 6, reduced_splits=3)
 
 
 def _ablation() -> list[Method]:
@@ -110,7 +114,7 @@ def _variants() -> list[Method]:
         "weight decay": {"weight_decay": 1e-2},
         "small": {"network": {"widths": [16, 32, 64], "head": 64}},
     }
-    full = _learned("", "full", 200.0, 40, 6)
+    full = _full("")
     return [_hfs("HFS-joint, SVM", "joint", head="svm", group="variants")] + [
         replace(full, name=f"HFS-full, {name}", options={"variant": "full", **own}, group="variants")
         for name, own in options.items()
@@ -128,7 +132,7 @@ def _entries() -> dict[str, Method]:
         _other("HKS", cost=12.0),
         _other("WKS", cost=12.0),
         _other("LocalCovariance"),
-        _learned("HFS-full", "full", 200.0, 40, 6),
+        _full("HFS-full"),
         _learned("HFS+DGCNN", "dgcnn", 1500.0, 10, 2),
         _network("PointNet", "PointNet", 200.0),
         _network("PointNet++", "PointNet2", 800.0),

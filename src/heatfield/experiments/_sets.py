@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,21 +13,13 @@ from numpy.typing import NDArray
 
 from .. import datasets
 from .._base.check import Array
-from ..datasets import Dataset, content_hash
-from ..datasets._dataset import read_files, take_each
+from .._classifier.labels import checked_training
+from ..datasets import content_hash
 from ..datasets._folder import labelled_files
-from ..sampling import random_rows
+from ._loaders import Size as Size
+from ._loaders import first_rows, folder_clouds, made_clouds, read_clouds, thinned
+from ._own import check_tests, fitting_folds
 from ._protocol import ORBITS, REAL, SYNTHETIC, Protocol, splits_digest
-
-Clouds = tuple[list[Array], NDArray, tuple[NDArray[np.bool_], ...]]
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much of a data set is taken: clouds per class and points per cloud; None for all."""
-
-    clouds: int | None = None
-    points: int | None = None
 
 
 @dataclass(frozen=True)
@@ -39,11 +31,13 @@ class DataSet:
     Attributes
     ----------
     name : str
+        Of small letters, digits and ``_``, with single ``.`` or ``-`` between them: a folder of the results.
     title : str
         As tables show it.
     domain : str
     load : callable
-        ``load(folder, size)`` gives clouds, labels and the test sets that the source prescribes.
+        ``load(folder, size)`` gives clouds, labels and, where the source prescribes some, test sets. What an
+        entry of your own gives beyond ``size`` is cut off.
     protocol : Protocol
     folder : bool
         Whether it is read from a folder that the user has.
@@ -70,7 +64,7 @@ class DataSet:
     name: str
     title: str
     domain: str
-    load: Callable[[Path | None, Size], Clouds]
+    load: Callable[[Path | None, Size], Iterable[Any]]
     protocol: Protocol
     folder: bool = False
     paper: str | None = None
@@ -99,12 +93,15 @@ class Loaded:
 
     def facts(self) -> dict[str, Any]:
         """What a record says of its data."""
+        own = self.entry.name not in SHIPPED and self.entry.title != self.entry.name
         return {
             "content": self.content[:24],
             "splits": splits_digest(self.tests),
             "clouds": len(self.clouds),
             "classes": len(np.unique(self.labels)),
             "protocol": self.entry.protocol.facts(),
+            # Where another process shows the record, there is no entry that would tell these.
+            **({"title": self.entry.title, "domain": self.entry.domain} if own else {}),
         }
 
 
@@ -112,6 +109,8 @@ def load(entry: DataSet, folder: Path | None, size: Size, store: Path | None = N
     """Read or make a data set, and fix its splits."""
     if entry.folder and folder is None:
         raise ValueError(f"{entry.name} is read from a folder: give --data {entry.name}=FOLDER")
+    if entry.name not in SHIPPED:
+        return _load_own(entry, folder, size, store)
     clouds, labels, folds = entry.load(folder, size)
     # Folds that the source prescribes count for all of it only.
     if folds and size == Size():
@@ -122,86 +121,86 @@ def load(entry: DataSet, folder: Path | None, size: Size, store: Path | None = N
     return Loaded(entry, size, clouds, labels, tests, content_hash(clouds, labels))
 
 
-def _made(make: Callable[..., tuple[list[Array], NDArray]], _: Path | None, size: Size) -> Clouds:
-    clouds, labels = make(**({} if size.clouds is None else {"n_per_class": size.clouds}))
-    return _thinned(clouds, size), labels, ()
+def _load_own(entry: DataSet, folder: Path | None, size: Size, store: Path | None) -> Loaded:
+    """As `load`, with what nobody has looked at before: any number of clouds, classes and test sets."""
+    found, given, *more = entry.load(folder, size)
+    found, given = checked_training(found, given)
+    rows = first_rows(given, size.clouds)
+    clouds, labels = thinned([found[i] for i in rows], size), given[rows]
+    # As above: those of the source count for all of it only.
+    tests = [np.asarray(test) for test in more[0]] if more and len(rows) == len(given) else []
+    if any(test.shape != labels.shape or test.dtype != bool for test in tests):
+        raise ValueError(f"test sets of {entry.name} must be True or False for each of {len(labels)} clouds")
+    if tests and len(tests) != entry.protocol.count:
+        raise ValueError(f"{entry.name} has {len(tests)} test sets, its protocol {entry.protocol.count}")
+    if not tests:
+        if entry.protocol.kind == "folds" and size.clouds is not None:  # too small a part for all folds
+            count = min(entry.protocol.count, size.clouds)
+            entry = replace(entry, protocol=replace(entry.protocol, count=count))
+        tests = entry.protocol.tests(clouds, labels, store)
+        check_tests(entry.name, labels, tests)
+    return Loaded(entry, size, clouds, labels, tests, content_hash(clouds, labels))
 
 
-def _read(loader: Callable[..., Dataset], folder: Path | None, size: Size) -> Clouds:
-    found = loader(folder)
-    rows = _first_rows(found.labels, size.clouds)
-    clouds = [found.clouds[i] for i in rows]
-    return _thinned(clouds, size), found.labels[rows], found.folds if size.clouds is None else ()
-
-
-def _folder(budget: int | None, folder: Path | None, size: Size) -> Clouds:
-    files, names = labelled_files(folder or "")
-    if size.clouds is not None:  # the other files are not even opened
-        files, names = take_each(files, names, sorted(set(names)), size.clouds)
-    found = read_files(files, names, budget=budget)
-    return _thinned(found.clouds, size), found.labels, ()
-
-
-def _first_rows(labels: NDArray, count: int | None) -> NDArray:
-    rows = [np.flatnonzero(labels == label)[:count] for label in np.unique(labels)]
-    return np.sort(np.concatenate(rows))
-
-
-def _thinned(clouds: list[Array], size: Size) -> list[Array]:
-    if size.points is None:
-        return clouds
-    rng = np.random.default_rng(0)
-    return [cloud[random_rows(len(cloud), size.points, rng)] for cloud in clouds]
-
-
-def any_folder(name: str) -> DataSet:
+def any_folder(name: str, protocol: Protocol = REAL) -> DataSet:
     """The entry of a user's own data: one folder per class, at most 1,024 points, 5 folds."""
-    return DataSet(name, name, "own data", partial(_folder, 1024), REAL, folder=True)
+    return DataSet(name, name, "own data", partial(folder_clouds, 1024), protocol, folder=True)
 
 
 def _entries() -> dict[str, DataSet]:
     made = partial(DataSet, real=False)
     read = partial(DataSet, protocol=REAL, folder=True)
     entries = [
-        made("processes", "Processes", "spatial processes", partial(_made, datasets.make_processes),
+        made("processes", "Processes", "spatial processes", partial(made_clouds, datasets.make_processes),
              SYNTHETIC, paper="Processes", points=256),
-        made("orbit5k", "Orbit5k", "dynamical systems", partial(_made, datasets.make_orbit5k),
+        made("orbit5k", "Orbit5k", "dynamical systems", partial(made_clouds, datasets.make_orbit5k),
              ORBITS, paper="Orbit5k", points=1024),
         made("disks_annuli", "DisksAnnuli", "density and topology",
-             partial(_made, datasets.make_disks_annuli), SYNTHETIC, paper="DisksAnnuli", points=1024),
+             partial(made_clouds, datasets.make_disks_annuli), SYNTHETIC, paper="DisksAnnuli", points=1024),
         made("disks_annuli_balanced", "DisksAnnuli, balanced", "density and topology",
-             partial(_made, partial(datasets.make_disks_annuli, form="balanced")), SYNTHETIC, points=1024,
-             asked=True),
-        made("four_shapes", "four shapes", "made for tests", partial(_made, datasets.make_four_shapes), REAL,
-             boundary=True),
-        read("allen", "Allen", "subcellular structures", partial(_read, datasets.load_allen), paper="Allen"),
-        read("neuromorpho", "NeuroMorpho", "neurons", partial(_read, datasets.load_neuromorpho),
+             partial(made_clouds, partial(datasets.make_disks_annuli, form="balanced")), SYNTHETIC,
+             points=1024, asked=True),
+        made("four_shapes", "four shapes", "made for tests", partial(made_clouds, datasets.make_four_shapes),
+             REAL, boundary=True),
+        read("allen", "Allen", "subcellular structures", partial(read_clouds, datasets.load_allen),
+             paper="Allen"),
+        read("neuromorpho", "NeuroMorpho", "neurons", partial(read_clouds, datasets.load_neuromorpho),
              paper="NeuroMorpho"),
-        read("for_species20k", "FOR-species20K", "trees", partial(_read, datasets.load_for_species20k),
+        read("for_species20k", "FOR-species20K", "trees", partial(read_clouds, datasets.load_for_species20k),
              paper="FOR-species"),
-        read("scop", "SCOP", "protein folds", partial(_read, datasets.load_scop), paper="SCOP",
+        read("scop", "SCOP", "protein folds", partial(read_clouds, datasets.load_scop), paper="SCOP",
              points=128),
-        read("intra", "IntrA", "aneurysms", partial(_read, datasets.load_intra), paper="IntrA",
+        read("intra", "IntrA", "aneurysms", partial(read_clouds, datasets.load_intra), paper="IntrA",
              boundary=True),
-        read("atlas1", "ATLAS-1", "cells", partial(_read, datasets.load_atlas1), paper="ATLAS-1",
+        read("atlas1", "ATLAS-1", "cells", partial(read_clouds, datasets.load_atlas1), paper="ATLAS-1",
              boundary=True),
-        read("neurons4", "neurons4", "neurons", partial(_folder, 1024), stands_for="NeuroMorpho"),
-        read("spines3", "spines3", "dendritic spines", partial(_folder, 1024), stands_for="Allen"),
-        read("trees8", "trees8", "trees", partial(_folder, 1024), stands_for="FOR-species"),
-        read("cath15", "cath15", "protein domains", partial(_folder, None), stands_for="SCOP",
+        read("neurons4", "neurons4", "neurons", partial(folder_clouds, 1024), stands_for="NeuroMorpho"),
+        read("spines3", "spines3", "dendritic spines", partial(folder_clouds, 1024), stands_for="Allen"),
+        read("trees8", "trees8", "trees", partial(folder_clouds, 1024), stands_for="FOR-species"),
+        read("cath15", "cath15", "protein domains", partial(folder_clouds, None), stands_for="SCOP",
              points=128),
         # As SCOP is in the paper: the descriptors too see 128 points of longer chains.
-        read("cath15_128", "cath15, 128 points", "protein domains", partial(_folder, 128),
+        read("cath15_128", "cath15, 128 points", "protein domains", partial(folder_clouds, 128),
              stands_for="SCOP", points=128, asked=True),
-        read("shapes10", "shapes10", "rigid shapes", partial(_folder, 1024), boundary=True),
+        read("shapes10", "shapes10", "rigid shapes", partial(folder_clouds, 1024), boundary=True),
     ]  # fmt: skip
     return {entry.name: entry for entry in entries}
 
 
 DATA_SETS: dict[str, DataSet] = _entries()
+SHIPPED = frozenset(DATA_SETS)  # entries that users add are not in it
 
 
-def known_sets(folders: Mapping[str, Path]) -> dict[str, DataSet]:
-    """All that can be had: what is made, and what a folder was given for; unknown names are own data."""
+def known_sets(folders: Mapping[str, Path]) -> tuple[dict[str, DataSet], list[str]]:
+    """All that can be had: what is made, and what a folder was given for; unknown names are own data.
+
+    Of own data the smallest class decides how many folds there are; a line each says where they are fewer.
+    """
     found = {name: entry for name, entry in DATA_SETS.items() if not entry.folder or name in folders}
-    return found | {name: any_folder(name) for name in folders if name not in DATA_SETS}
+    lines = []
+    for name, folder in folders.items():
+        if name not in DATA_SETS:
+            protocol, line = fitting_folds(name, REAL, labelled_files(folder)[1])
+            found[name] = any_folder(name, protocol)
+            lines += [line] if line else []
+    return found, lines

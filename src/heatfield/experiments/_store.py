@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +73,13 @@ class Store:
         record = self.read(key)
         return {} if record is None else {int(k): cell for k, cell in record["splits"].items()}
 
+    def done(self, key: Key, *, code: str | None = None, facts: dict[str, Any] | None = None) -> set[int]:
+        """Splits that need not be computed; with ``code`` by that code, with ``facts`` of those data."""
+        record = self.read(key)
+        if record is None or (facts is not None and not same_data(record["facts"], facts)):
+            return set()
+        return {int(k) for k, cell in record["splits"].items() if code is None or cell["code"] == code}
+
     def add(
         self, key: Key, split: int, cell: dict[str, Any], facts: dict[str, Any], code: str,
         *, here: dict[str, Any] | None = None,
@@ -86,9 +93,10 @@ class Store:
                 "budget": key.budget, "recipe": key.recipe, "size": list(key.size), "facts": facts,
                 "machines": {}, "splits": {},
             }  # fmt: skip
-            if record["facts"] != facts:
+            if not same_data(record["facts"], facts):
                 # Other clouds or other splits under the same name: the old cells belong to something else.
-                record |= {"facts": facts, "splits": {}, "machines": {}}
+                record |= {"splits": {}, "machines": {}}
+            record["facts"] = facts
             here = here or machine()
             mark = hashlib.sha256(json.dumps(here, sort_keys=True).encode()).hexdigest()[:8]
             record["machines"][mark] = here
@@ -118,6 +126,11 @@ class Store:
                 return
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
+
+
+def same_data(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether facts are of the same clouds and the same splits."""
+    return all(before.get(name) == after.get(name) for name in ("content", "splits"))
 
 
 def _text(record: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .._grid import Grid, found_key, score_grid, values_of
 from .._jobs import Context, Job, evaluation
-from .._published import PUBLISHED
+from .._published import BOUNDARY_F1, PUBLISHED
 from .._registry import METHODS
 from .._sets import DataSet
 from .._statistics import mean_of
@@ -40,7 +40,7 @@ def grids(context: Context) -> list[Grid]:
         own = []
         for title, cell in zip(first.columns, cells, strict=True):
             entry = by_title[title]
-            paper = PUBLISHED["boundary_f1"].get(label, {}).get(entry.paper or "")
+            paper = BOUNDARY_F1.get(label, {}).get(entry.paper or "")
             found = found_key(context, "accuracy", entry, METHODS[label])
             ours = None if found is None else mean_of(values_of(found[1], metric="f1"))
             own.append(replace(cell, ours=ours, paper=paper))

@@ -17,6 +17,7 @@ ROWS = (
     "HFS-joint, LDA", "WKS", "HFS-full", "PointNet", "DGCNN", "HFS+DGCNN", "PointNet++", "Point Tr",
     "DGCNN-SO(3)", "VN-DGCNN",
 )  # fmt: skip
+# As shown; the two differ in their order alone.
 SHOWN = (
     "FPFH", "HKS", "WKS", "LocalCovariance", "PointNet", "PointNet++", "DGCNN", "Point Tr",
     "DGCNN-SO(3)", "VN-DGCNN", "HFS-simple", "HFS-desc", "HFS-joint", "HFS-desc, LDA", "HFS-joint, LDA",
@@ -24,19 +25,24 @@ SHOWN = (
 )  # fmt: skip
 
 
+def own_rows() -> list[str]:
+    """Entries that users have added, which may be after this module was imported."""
+    return [name for name, method in METHODS.items() if method.group == "main" and name not in ROWS]
+
+
 def jobs(context: Context) -> list[Job]:
     """All rows on all data sets that can be had."""
     return [
         evaluation(context, "accuracy", entry, METHODS[name])
         for entry in context.available()  # all rows of a data set, which is then read once
-        for name in ROWS
+        for name in (*ROWS, *own_rows())
         if context.wants(METHODS[name])
     ]
 
 
 def grids(context: Context) -> list[Grid]:
     """Accuracy beside the paper's, and how far each row is from HFS-desc."""
-    grid = score_grid(context, "main", TITLE, SHOWN, PUBLISHED["main"])
+    grid = score_grid(context, "main", TITLE, (*SHOWN, *own_rows()), PUBLISHED["main"])
     if {"Processes", "DisksAnnuli"} & set(grid.columns):
         grid.notes.append(
             "Processes and DisksAnnuli are reconstructions from the paper's description. The difficulty of "
@@ -48,7 +54,7 @@ def grids(context: Context) -> list[Grid]:
 def _differences(context: Context) -> Grid:
     sets = [e for e in context.recorded() if found_key(context, "accuracy", e, METHODS[BASE]) is not None]
     rows = []
-    for name in SHOWN:
+    for name in (*SHOWN, *own_rows()):
         cells = [Cell(text=_difference(context, entry, name)) for entry in sets]
         if name != BASE and any(cell.text for cell in cells):
             rows.append((name, cells))

@@ -7,7 +7,7 @@ from typing import Any
 from .._changes import NONE, ROTATION
 from .._grid import Cell, Grid, found_key, is_stale, values_of
 from .._jobs import Context, Job, evaluation
-from .._published import PUBLISHED
+from .._published import BEFORE_ROTATION, PUBLISHED
 from .._registry import METHODS
 from .._sets import DataSet
 from .._statistics import Mean, mean_of
@@ -51,7 +51,7 @@ def _grid(context: Context, entry: DataSet) -> Grid:
         moved = sum(cell["changed"]["rotation"] for cell in cells)
         stale = is_stale(record, METHODS[name])
         data = entry.paper or entry.stands_for or ""
-        paper, first = (PUBLISHED[t].get(name, {}).get(data) for t in ("rotation", "rotation_before"))
+        paper, first = (t.get(name, {}).get(data) for t in (PUBLISHED["rotation"], BEFORE_ROTATION))
         more: dict[str, Any] = {"budget": key.budget, "record": key.name, "stale": stale}
         more["expected"] = record["facts"]["protocol"]["count"]
         deviations = {i: c["deviation"]["rotation"] for i, c in enumerate(cells) if "deviation" in c}
