@@ -16,19 +16,31 @@ from .site.figure_tables import table, when
 
 RECORDS = RESULTS / "experiments"
 GAP = RESULTS / "learned_gap.json"
+SCALES = RESULTS / "robust_scales.json"
 INTRODUCTIONS = Path(__file__).parent / "pages"  # what is written by hand
 
 
 def experiments_page() -> str:
     """All tables but those of the learned pooling, and the paper's findings."""
     names = [name for name in TABLES if name != "variants"]
-    return _introduction("experiments") + _tables(markdown(show(names, results=RECORDS), findings(RECORDS)))
+    tables = _tables(markdown(show(names, results=RECORDS), findings(RECORDS)))
+    return _introduction("experiments").replace("SCALES", _scales(json.loads(SCALES.read_text()))) + tables
 
 
 def learned_page() -> str:
     """Heads, steps of the learned pooling, its need of clouds, and the earlier rows."""
     tables = _tables(markdown(show(["variants"], results=RECORDS), []))
     return _introduction("learned") + _need_of_clouds(json.loads(GAP.read_text())) + tables
+
+
+def _scales(found: dict[str, Any]) -> str:
+    """Changed test clouds, by the scales that they are described at."""
+    rows = [
+        [label.replace("none", "as they are"), *(f"{row[way]:.1f}" for way in ("own", "clean", "median"))]
+        for label, row in found["neurons4"].items()
+    ]
+    head = ("neurons4", "scales of the changed cloud", "of the cloud before", "by the median distance")
+    return f"`python -m benchmarks.robust_scales`, {when(found)}; percent right:\n\n{table(head, rows)}\n"
 
 
 def _need_of_clouds(found: dict[str, Any]) -> str:
