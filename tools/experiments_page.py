@@ -66,7 +66,7 @@ def _need_of_clouds(found: dict[str, Any]) -> str:
         f" per cloud; accuracy in percent:\n\n{table(head, rows)}\n\n"
         "The cause of the gap is the drawing of points. `from drawn points`: the network without whole\n"
         "epochs predicts from as many points as it was trained with, mean of five draws, and is right far\n"
-        "more often than from all points. What it pools depends on how many points there are: a maximum over\n"
+        "more often than from all points. What it pools depends on the number of points: a maximum over\n"
         "all is larger than one over some. With all points in the last epochs, which is the default\n"
         "(`whole_epochs`), HFS-full is far ahead of the descriptor.\n\n"
     )
