@@ -81,7 +81,7 @@ def check_extra(extra: str) -> None:
 
         hf.write_points("extra.csv", points)
         assert hf.read_points(Path("extra.csv").resolve().as_uri()).shape == points.shape  # by fsspec
-        with distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client:
+        with distributed.Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as client:
             assert client.submit(len, "four").result() == 4
         assert callable(hf.cluster.describe)
     elif extra == "dimension":

@@ -1,7 +1,10 @@
 """Real schedulers and workers: the same bytes with and without them, whoever is killed meanwhile."""
 
+import contextlib
 import os
 import signal
+import socket
+import warnings
 
 import numpy as np
 import pytest
@@ -216,3 +219,19 @@ def test_estimators_work_under_the_dask_backend_of_joblib(cluster):
     with Client(cluster.address), joblib.parallel_backend("dask"):
         found = cross_val_score(model, clouds, labels, cv=3, n_jobs=3)
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_local_cluster_starts_where_the_usual_port_is_taken():
+    """Another cluster has it on many machines, and two test processes start theirs at once."""
+    from heatfield.cluster._dask_client import dask_executor
+
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):  # then it is taken already
+            other.bind(("0.0.0.0", 8787))
+            other.listen()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with dask_executor("local:1") as executor:
+                port = int(executor.client.dashboard_link.rpartition(":")[2].partition("/")[0])
+    assert port != 8787

@@ -39,8 +39,9 @@ def dask_executor(client: Any) -> Iterator[DaskExecutor]:
         if count and not (count.isdigit() and int(count) > 0):
             raise ValueError(f"cluster must be 'local:N' with a number of processes N, got {client!r}")
         workers = int(count) if count else thread_count(-1)
+        # Any free port: the usual one may be another cluster's, and only this machine is to see it.
         with distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
         ) as cluster:
             with distributed.Client(cluster) as own:
                 yield DaskExecutor(own)
