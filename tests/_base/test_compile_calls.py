@@ -26,12 +26,7 @@ def test_constants_do_not_make_versions_of_their_own(tmp_path, monkeypatch):
     # In an empty folder: of code that another process has kept, what it calls has no versions here.
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
 
-    @compiled(inner=True)
-    def from_place(values, first, twice):
-        total = 0.0
-        for i in range(first, values.shape[0]):
-            total += 2.0 * values[i] if twice else values[i]
-        return total
+    from_place = compiled(inner=True)(add_from.py_func)
 
     @compiled()
     def three_times(values, first):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from heatfield.experiments import DATA_SETS, METHODS
+from heatfield.experiments import DATA_SETS, METHODS, show
 from heatfield.experiments._changes import NONE, ROTATION
 from heatfield.experiments._finding_checks import BLOCKS, CLAIMS
 from heatfield.experiments._findings import findings
@@ -118,8 +118,10 @@ def test_scores_of_other_data_are_not_compared(tmp_path):
     claim = "HFS-desc is ahead of local covariance, which the paper does not compare with"
     fill(tmp_path, "neurons4", {"HFS-desc": 90.0, "LocalCovariance": 80.0})
     assert words(tmp_path)[claim][0] == "yes"
+    assert [grid.name for grid in show(["main"], results=tmp_path)] == ["main", "differences"]
     fill(tmp_path, "neurons4", {"LocalCovariance": 80.0}, content="b")
     assert words(tmp_path)[claim][0].startswith("not answered")
+    assert [grid.name for grid in show(["main"], results=tmp_path)] == ["main"]
 
 
 def test_nothing_is_concluded_from_nothing(tmp_path):

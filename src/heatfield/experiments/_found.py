@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._grid import found_key, is_stale, values_of
+from ._grid import found_key, is_stale, paired_values, values_of
 from ._jobs import Context
 from ._registry import METHODS
 from ._sets import DataSet
 from ._statistics import Difference, Mean, difference
-from ._store import Key, same_data
+from ._store import Key
 from .tables.rotation import changed_predictions
 
 
@@ -34,7 +34,8 @@ class Found:
 
         One split has no spread: its error is that of two independent shares of a half of its test clouds.
         """
-        found = difference(*self._paired(entry, a, b), entry.protocol)
+        records = (self._record("accuracy", entry, name) for name in (a, b))
+        found = difference(*paired_values(*records), entry.protocol)
         if found.n != 1:
             return found
         return Difference(found.mean, 100.0 * math.sqrt(0.5 / self._tested(entry, a)), math.nan, 1)
@@ -54,13 +55,6 @@ class Found:
         self.reduced.clear()
         self.stale.clear()
         return "".join(words)
-
-    def _paired(self, entry: DataSet, a: str, b: str) -> tuple[dict[int, float], dict[int, float]]:
-        """Scores of two methods; none where they were computed on other data."""
-        records = [self._record("accuracy", entry, name) for name in (a, b)]
-        if None in records or not same_data(*(record["facts"] for record in records if record)):
-            return {}, {}
-        return self.values(entry, a), self.values(entry, b)
 
     def _record(self, task: str, entry: DataSet, name: str) -> dict[str, Any] | None:
         what = (task, entry.name, name)

@@ -11,7 +11,7 @@ from ._methods import TRAINERS, Method, Plan
 from ._registry import METHODS
 from ._sets import DataSet
 from ._statistics import Mean, mean_of
-from ._store import Key
+from ._store import Key, same_data
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,15 @@ def values_of(record: dict[str, Any], change: str = "none", metric: str | None =
     """The scores of a record by split."""
     name = metric or record["facts"]["protocol"]["metric"]
     return {int(k): cell["scores"][change][name] for k, cell in record["splits"].items()}
+
+
+def paired_values(
+    a: dict[str, Any] | None, b: dict[str, Any] | None
+) -> tuple[dict[int, float], dict[int, float]]:
+    """The scores of two records, to form their difference; none where one is missing or of other data."""
+    if a is None or b is None or not same_data(a["facts"], b["facts"]):
+        return {}, {}
+    return values_of(a), values_of(b)
 
 
 def score_cell(

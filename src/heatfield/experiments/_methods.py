@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from .._base.check import check_choice
+from .._classifier.heads import HEADS
 from ._code import code_digest
 from ._kinds import check_class, is_there, modules_of, name_of, own_digest
 from ._sets import DataSet, Size
@@ -18,7 +19,6 @@ BUDGETS = ("smoke", "reduced", "paper")
 SMOKE = Size(clouds=10, points=96)
 SMOKE_SPLITS = 2
 FAMILIES = ("descriptor", "learned", "network", "persistence", "classifier")
-HEADS = ("mlp", "lda", "svm")
 EXTRAS = {"torch": ("torch",), "baselines": ("open3d",), "persistence": ("gudhi", "multipers", "xgboost")}
 
 

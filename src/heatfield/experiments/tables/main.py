@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._grid import Cell, Grid, found_key, score_grid, values_of
+from .._grid import Cell, Grid, found_key, paired_values, score_grid
 from .._jobs import Context, Job, evaluation
 from .._published import PUBLISHED
 from .._registry import METHODS
@@ -70,7 +70,7 @@ def _difference(context: Context, entry: DataSet, name: str) -> str:
     found, base = (found_key(context, "accuracy", entry, METHODS[m]) for m in (name, BASE))
     if found is None or base is None:
         return ""
-    gap = difference(values_of(found[1]), values_of(base[1]), entry.protocol)
+    gap = difference(*paired_values(found[1], base[1]), entry.protocol)
     if gap.n < 2:
         return f"{gap.mean:+.1f}, one split" if gap.n else ""
     less = "" if found[0].budget == "paper" else f", {found[0].budget}"
