@@ -81,7 +81,7 @@ print(json.dumps(out))
 def child(source: Path, seconds: float, clock: str) -> dict[str, float]:
     """Best milliseconds of every row, by the library in a source tree."""
     environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
-    words = [sys.executable, "-c", CHILD, str(seconds), clock]
+    words = [sys.executable, "-P", "-c", CHILD, str(seconds), clock]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True, cwd="/")
     return json.loads(done.stdout.splitlines()[-1])
 

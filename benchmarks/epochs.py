@@ -162,7 +162,7 @@ def child(source: Path, threads: int, epochs: int, variables: dict[str, str]) ->
     """The best epoch of every set by the library in a source tree."""
     plain = {k: v for k, v in os.environ.items() if not k.startswith("MALLOC_")}
     own = {**plain, **variables, "PYTHONPATH": str(source), "OMP_NUM_THREADS": str(threads)}
-    words = [sys.executable, "-c", CHILD, str(threads), str(epochs)]
+    words = [sys.executable, "-P", "-c", CHILD, str(threads), str(epochs)]
     done = subprocess.run(words, env=own, stdout=subprocess.PIPE, text=True, check=True, cwd="/")
     return json.loads(done.stdout.splitlines()[-1])
 

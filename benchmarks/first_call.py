@@ -83,7 +83,7 @@ def run(statement: str, folder: Path) -> tuple[float, dict[str, float]]:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "code"), "XDG_CACHE_HOME": str(folder)}
     start = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(statement=statement)],
+        [sys.executable, "-P", "-c", PROGRAM.format(statement=statement)],
         capture_output=True, text=True, check=False, cwd=folder, env=environment,
     )  # fmt: skip
     seconds = time.perf_counter() - start

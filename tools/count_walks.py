@@ -104,7 +104,7 @@ def main() -> None:
     options = parser.parse_args()
     environment = {**os.environ, "PYTHONPATH": f"{options.source.resolve()}{os.pathsep}{ROOT}"}
     code = "import json; from tools.count_walks import walks; print(json.dumps(walks()))"
-    words = [sys.executable, "-c", code]
+    words = [sys.executable, "-P", "-c", code]
     with tempfile.TemporaryDirectory() as elsewhere:
         done = subprocess.run(
             words, env=environment, stdout=subprocess.PIPE, text=True, check=True, cwd=elsewhere

@@ -178,7 +178,7 @@ class Fuzzer:
         def bound() -> None:
             resource.setrlimit(resource.RLIMIT_AS, (self.space, self.space))
 
-        command = [sys.executable, "-m", self.module, "--child", str(first), str(last), *words]
+        command = [sys.executable, "-P", "-m", self.module, "--child", str(first), str(last), *words]
         paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "RUST_BACKTRACE": "0", "PYTHONPATH": paths}
         return subprocess.Popen(

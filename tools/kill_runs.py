@@ -95,7 +95,7 @@ def start(words: str, place: Path) -> subprocess.Popen[bytes]:
     }
     with open(place.parent / "said.txt", "wb") as said:
         return subprocess.Popen(
-            [sys.executable, "-m", "heatfield", *words.split()],
+            [sys.executable, "-P", "-m", "heatfield", *words.split()],
             cwd=place, env=environment, stdout=said, stderr=said, start_new_session=True,
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 
 def numbers_from(code: str) -> list[float]:
     """The numbers that a fresh interpreter prints."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"a measurement failed in its own process:\n{code}\n{done.stderr}")
     return [float(word) for word in done.stdout.split()]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .check import thread_count
+from .children import python
 
 _TABLE, _CUBE, _ROW, _PLACES = "f8[:,::1]", "f8[:,:,::1]", "f8[::1]", "i8[::1]"
 _SPECTRUM = (
@@ -120,7 +121,7 @@ def _ask_for(kernels: Kernels) -> None:
         if _process is None:
             program = f"import sys; sys.path.insert(0, sys.argv[1]); import {__name__} as m; m.main()"
             _process = subprocess.Popen(
-                [sys.executable, "-c", program, str(Path(__file__).parents[2])],
+                python("-c", program, str(Path(__file__).parents[2])),
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
             )  # fmt: skip
             threading.Thread(target=_process.wait, daemon=True).start()  # so that nothing of it stays

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .._base.children import safe_children
 from .._base.progress import progress_bar
 from .._base.threads import as_finished
 from ..io import SUFFIXES
@@ -148,14 +149,15 @@ def _in_processes(
     # Spawned, not forked: the libraries that read files keep threads of their own.
     context = multiprocessing.get_context("spawn")
     stop, ours = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(
-        min(workers, len(todo)),
-        mp_context=context,
-        initializer=leave_with_parent,
-        initargs=(stop, None if quiet else context.Semaphore(1)),
-    )
+    with safe_children():  # semaphores and queues start a process that keeps track of them
+        pool = ProcessPoolExecutor(
+            min(workers, len(todo)),
+            mp_context=context,
+            initializer=leave_with_parent,
+            initargs=(stop, None if quiet else context.Semaphore(1)),
+        )
     try:
-        with _deaf_to_interrupts():
+        with safe_children(), _deaf_to_interrupts():
             futures = {pool.submit(run_shard, shard): shard for shard in todo}
         for future in as_completed(futures):
             yield futures[future], future.result()

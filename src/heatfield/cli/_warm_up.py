@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from .._base.check import thread_count
+from .._base.children import python
 from .._cloud.arrange import arrange
 
 _CLOUD = "np.random.default_rng(0).normal(size=({}, {}))"
@@ -88,7 +89,7 @@ def _say(options: argparse.Namespace, text: str) -> None:
 def _compile(call: str) -> str | None:
     """None, or what went wrong."""
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM.format(call), str(Path(__file__).parents[2])],
+        python("-W", "ignore", "-c", PROGRAM.format(call), str(Path(__file__).parents[2])),
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
     )  # fmt: skip
     return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no message"])[-1]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._base.check import thread_count
+from .._base.children import safe_children
 from .._base.optional import need
 from ._dask import CONNECT, DaskExecutor
 
@@ -40,11 +41,14 @@ def dask_executor(client: Any) -> Iterator[DaskExecutor]:
             raise ValueError(f"cluster must be 'local:N' with a number of processes N, got {client!r}")
         workers = int(count) if count else thread_count(-1)
         # Any free port: the usual one may be another cluster's, and only this machine is to see it.
-        with distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
-        ) as cluster:
-            with distributed.Client(cluster) as own:
-                yield DaskExecutor(own)
+        with (
+            safe_children(),  # until the end: a worker that died is started again
+            distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
+            ) as cluster,
+            distributed.Client(cluster) as own,
+        ):
+            yield DaskExecutor(own)
         return
     if "://" not in str(client):
         raise ValueError(
