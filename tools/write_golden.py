@@ -1,8 +1,11 @@
-"""Freeze names and values of the descriptors for the schema number in `heatfield._features.layout`.
+"""Freeze hashes of generated data, and names and values of the descriptors for the present schema.
 
     python -m tools.write_golden
 
-Run it only when the number was raised: tests/_features/test_descriptor.py compares with the file.
+Hashes are added for new cases of tests/helpers/generated_data.py; one that is kept never changes, since kept
+results belong to the same data (tests/datasets/test_data_hashes.py compares). The file of the descriptors is
+written when the schema number in `heatfield._features.layout` was raised: tests/_features/test_descriptor.py
+compares with it.
 """
 
 import json
@@ -12,12 +15,39 @@ import numpy as np
 import heatfield as hf
 from benchmarks.lib.results import ROOT
 from heatfield._features.layout import SCHEMA, VARIANT_BLOCKS
+from tests.helpers import generated_data
 
 
 def main() -> None:
+    write_data_hashes()
+    write_descriptors()
+
+
+def write_data_hashes() -> None:
+    """Add hashes of new cases and remove those of cases that are gone."""
+    kept = generated_data.kept() if generated_data.GOLDEN.exists() else {"cases": {}}
+    machine = generated_data.machine()
+    if kept.get("machine", machine) != machine:
+        raise SystemExit("this machine rounds otherwise than the one that wrote data_hashes.json")
+    cases = {generated_data.name_of(case): generated_data.facts_of(case) for case in generated_data.CASES}
+    changed = [
+        name for name in cases.keys() & kept["cases"] if cases[name]["hash"] != kept["cases"][name]["hash"]
+    ]
+    if changed:
+        raise SystemExit("\n".join(["other data than before; mend the generator:", *changed]))
+    lines = [f" {json.dumps(name)}: {json.dumps(facts)}" for name, facts in cases.items()]
+    text = f'{{"machine": {json.dumps(machine)}, "cases": {{\n' + ",\n".join(lines) + "\n}}\n"
+    generated_data.GOLDEN.write_text(text)
+    new = len(cases.keys() - kept["cases"])
+    print(f"wrote {generated_data.GOLDEN.name}: {len(cases)} cases, {new} of them new")
+
+
+def write_descriptors() -> None:
+    """Freeze a new schema."""
     path = ROOT / "tests" / "golden" / f"descriptor_schema{SCHEMA}.json"
     if path.exists():
-        raise SystemExit(f"{path.name} exists: raise SCHEMA before freezing new values")
+        print(f"{path.name} stays as it is: raise SCHEMA to freeze new values")
+        return
     points = np.random.default_rng(20261115).normal(size=(40, 3)).round(6)
     variants = {}
     for variant in VARIANT_BLOCKS:
