@@ -1,0 +1,136 @@
+"""What is said where something is wrong."""
+
+import csv
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import heatfield as hf
+from tests.defects import defect
+from tests.helpers.process import SOURCE, environment
+
+rng = np.random.default_rng(0)
+clouds = [rng.random((200, 3)) for _ in range(2)]
+labels = [(c[:, 0] > 0.5).astype(int) for c in clouds]
+
+
+def problem_of(call):
+    try:
+        call()
+    except (ValueError, OSError) as error:
+        return str(error)
+    return ""
+
+
+@defect("an error of numpy")
+def test_a_point_feature_without_a_number():
+    """Is left aside, or named."""
+    nothing = [{"height": np.full(200, np.nan)}] * 2
+    model = hf.HFSPointClassifier(lengths=[0.2, 0.4], iterations=3, columns=["height"])
+    problem = problem_of(lambda: model.fit(clouds, labels, columns=nothing))
+    assert problem == "" or "height" in problem
+
+
+@defect("an error of numpy")
+def test_a_score_with_a_class_that_was_not_learnt():
+    """Counts as a mistake, or is named."""
+    model = hf.HFSPointClassifier(lengths=[0.2, 0.4], iterations=3).fit(clouds, labels)
+    other = [np.where(part == 1, 7, part) for part in labels]
+    problem = problem_of(lambda: model.score(clouds, other))
+    assert problem == "" or "7" in problem
+    assert "reshape" not in problem
+
+
+@defect("the help of the whole command is named")
+def test_an_option_of_another_verb(tmp_path, command):
+    (tmp_path / "in").mkdir()
+    for i in range(3):
+        np.save(tmp_path / "in" / f"{i}.npy", rng.random((20, 3)))
+    assert command("search", "build", tmp_path / "in", "-o", tmp_path / "index")[0] == 0
+    code, said = command("search", "query", tmp_path / "index", tmp_path / "in" / "0.npy", "--chain", "A")
+    assert code == 0 or "heatfield search query --help" in said, said
+
+
+SCHEDULE = """
+import numpy as np, heatfield as hf
+hf.scale_schedule(np.random.default_rng(0).random((50, 3)))
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that nobody can write")
+@defect("it is said that machine code is kept")
+def test_where_nothing_can_be_kept(tmp_path):
+    """Stopped when the first line is said, which comes before the compiler."""
+    package = tmp_path / "heatfield"
+    shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [package, *(place for place in package.rglob("*") if place.is_dir())]:
+        (folder / "__pycache__").touch()  # no folder for code, as in an image that cannot be written
+    nowhere = dict.fromkeys(("NUMBA_CACHE_DIR", "HOME", "XDG_CACHE_HOME"), "/proc/nothing")
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCHEDULE], env=environment(PYTHONPATH=str(tmp_path), **nowhere), text=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    said = process.stderr.readline()
+    process.kill()
+    process.communicate()
+    assert "compiling" in said
+    assert "what is kept" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file can have such a name")
+@pytest.mark.parametrize("content", ["x,y,z\n1,2,3\n4,5,6\n", "x,y,z\n1,2,three\n"])
+@defect("escapes go to the terminal")
+def test_escapes_in_the_name_of_a_file(tmp_path, command, content):
+    path = tmp_path / "a\x1b[31m\x07b.csv"
+    path.write_text(content)
+    said = command("info", path)[1]
+    assert "b.csv" in said
+    assert "\x1b" not in said
+    assert "\x07" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file can have such a name")
+@defect("a line break before it hides a formula")
+def test_formulas_in_cells(tmp_path, command, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("\n=1+1.npy", clouds[0][:20])
+    code, said = command("describe", ".", "-o", "t.csv", "--scales", "2")
+    assert code == 0, said
+    with open("t.csv", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["file"].endswith("=1+1.npy")
+    assert not row["file"].lstrip().startswith("=")
+
+
+# As the installed command; Ctrl-C arrives when a module is looked for.
+STOPPED = """
+import os, signal, sys
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == MODULE:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Stop())
+from heatfield.cli import main
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
+@pytest.mark.parametrize("module", ["numpy", "heatfield.cli._info"])
+@defect("a traceback of the imports")
+def test_a_stop_during_imports(tmp_path, module):
+    script = tmp_path / "heatfield"
+    script.write_text(STOPPED.replace("MODULE", repr(module)))
+    done = subprocess.run(
+        [sys.executable, script, "info", "nothing.csv"], env=environment(), capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode in (130, -signal.SIGINT)
+    assert "Traceback" not in done.stderr
