@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
+# heatfield-bench needs the library of its own version: the two are installed by one call, so that pip takes this one.
+# A source distribution of the library comes without it.
+PAPER  := $(if $(wildcard bench/pyproject.toml),-e "./bench[all]")
 
 .PHONY: help demo test lint format bench docs release-check lowest sdist-check clean experiments
 
@@ -11,7 +14,7 @@ help:
 	@echo "make test      set up, run the test suite"
 	@echo "make lint      ruff (lint and format) and mypy"
 	@echo "make bench     all benchmarks of speed, beside the last kept run -> benchmarks/results"
-	@echo "make experiments  the paper's tables (BUDGET=smoke, reduced or paper) -> benchmarks/results/experiments"
+	@echo "make experiments  the paper's tables (BUDGET=smoke, reduced or paper) -> bench/results"
 	@echo "make docs      build the documentation into docs/_build/html, with every example run"
 	@echo "make release-check  build sdist and wheel, install them into empty environments, try them"
 	@echo "make lowest    install the lowest declared versions in a fresh environment, run a smoke test"
@@ -24,21 +27,23 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt -e ".[show]"
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.base
-	$(PIP) install -c constraints.txt -e ".[io,show,torch,persistence,cluster,dimension,test,lint]"
+$(VENV)/.test: $(VENV)/.base $(wildcard bench/pyproject.toml)
+	$(PIP) install -c constraints.txt -e ".[io,show,torch,cluster,test,lint]" $(PAPER)
 	sh tools/install_chromium.sh
 	# Open3D is not to be had on every machine; its tests then say so and are skipped.
 	-sh tools/system_packages.sh
-	-$(PIP) install -c constraints.txt -e ".[baselines]"
+	-$(PIP) install -c constraints.txt -e . -e "./bench[open3d]"
 	@touch $@
 
-$(VENV)/.docs: $(VENV)/.base
-	$(PIP) install -c constraints.txt -e ".[docs]"
+$(VENV)/.docs: $(VENV)/.base $(wildcard bench/pyproject.toml)
+	$(PIP) install -c constraints.txt -e ".[docs]" $(if $(PAPER),-e ./bench)
 	@touch $@
 
-$(VENV)/.bench: $(VENV)/.base
-	sh tools/system_packages.sh
-	$(PIP) install -c constraints.txt -e ".[show,bench]"
+$(VENV)/.bench: $(VENV)/.base $(wildcard bench/pyproject.toml)
+	$(PIP) install -c constraints.txt -e ".[show]" $(PAPER) "jakteristics>=0.6"
+	# Without Open3D, the row of FPFH says that it is missing.
+	-sh tools/system_packages.sh
+	-$(PIP) install -c constraints.txt -e . -e "./bench[open3d]"
 	@touch $@
 
 demo: $(VENV)/.base
@@ -63,7 +68,7 @@ bench: $(VENV)/.bench
 
 # BENCH="main --data cath15=FOLDER --sets cath15" adds words of the command.
 experiments: $(VENV)/.bench
-	$(BIN)/heatfield bench $(BENCH) --budget $(or $(BUDGET),smoke) --results benchmarks/results/experiments
+	$(BIN)/heatfield bench $(BENCH) --budget $(or $(BUDGET),smoke) --results bench/results
 
 # The pages of figures from their result files, then the site, with every example run. Warnings are errors.
 docs: $(VENV)/.docs
@@ -83,5 +88,5 @@ sdist-check: $(VENV)/.test
 	PYTHON=$(BIN)/python PYTEST="$(PYTEST)" sh tools/sdist_check.sh
 
 clean:
-	rm -rf $(VENV) docs/_build docs/api docs/tutorial docs/gallery docs/_static/scales.gif .pytest_cache .mypy_cache .ruff_cache .hypothesis heatfield-demo
+	rm -rf $(VENV) docs/_build docs/api docs/tutorial docs/gallery docs/_static/scales.gif .pytest_cache .mypy_cache .ruff_cache .hypothesis heatfield-demo dist bench/dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -21,6 +21,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold
 
 import heatfield as hf
+import heatfield_bench as hb
 from benchmarks.lib.machine import machine
 
 HERE = Path(__file__).parent
@@ -50,7 +51,7 @@ def main() -> None:
         settings = {"epochs": options.epochs, "n_points": POINTS, "random_state": 0}
         if read(options.out)["results"].get(name, {}).get("settings") == settings:
             continue
-        model = getattr(hf.baselines, name)(
+        model = getattr(hb.baselines, name)(
             **settings, progress=True, checkpoint=options.cache / f"cath15-{name}-{options.epochs}.ckpt"
         )
         model.fit([clouds[i] for i in train], labels[train])

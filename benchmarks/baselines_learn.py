@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 import heatfield as hf
+import heatfield_bench as hb
 from benchmarks.lib.machine import machine
 
 OUTPUT = Path(__file__).parent / "results" / "baselines_learn.json"
@@ -48,7 +49,7 @@ def run(row: str) -> dict:
     others, expected = hf.datasets.make_four_shapes(
         TEST_PER_CLASS, POINTS, random_state=TEST_STATES.get(row, TEST_STATE)
     )
-    make = getattr(hf.baselines, name)
+    make = getattr(hb.baselines, name)
     make(**settings | {"epochs": 1}, random_state=0).fit(clouds[::20], labels[::20])  # compiles
     started, wall = time.process_time(), time.perf_counter()
     model = make(**settings, random_state=0, progress=True).fit(clouds, labels)

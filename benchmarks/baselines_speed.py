@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from benchmarks.lib.machine import machine
-from heatfield.nn.networks import DGCNN, VNDGCNN, PointNet, PointNet2, PointTransformer
+from heatfield_bench.networks import DGCNN, VNDGCNN, PointNet, PointNet2, PointTransformer
 
 OUTPUT = Path(__file__).parent / "results" / "baselines_speed.json"
 CLOUDS, BATCH, POINTS, STEPS = 1000, 32, 1024, 3

@@ -12,7 +12,7 @@ from scipy.stats import special_ortho_group
 
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, write
-from heatfield.baselines import FPFH
+from heatfield_bench.baselines import FPFH
 
 OUTPUT = RESULTS / "fpfh_rotation.json"
 TURNS = 10

@@ -22,10 +22,9 @@ import heatfield as hf
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, read, write
 from heatfield._features.point_table import PointTable
-from heatfield.experiments import DATA_SETS, METHODS
-from heatfield.experiments._features import layout_of
-from heatfield.experiments._read_out import read_out
 from heatfield.nn._batches import _drawn
+from heatfield_bench import DATA_SETS, METHODS
+from heatfield_bench._evaluate import layout_of, read_out
 
 OUTPUT = RESULTS / "learned_gap.json"
 SIZES, TEST = (1000, 2000, 4000, 8000), 1000

@@ -22,8 +22,8 @@ from jakteristics import compute_features
 
 from benchmarks.lib.machine import machine
 from benchmarks.lib.rivals import radius_of
-from heatfield.baselines import LocalCovariance
-from heatfield.baselines._local_covariance import FEATURES
+from heatfield_bench.baselines import LocalCovariance
+from heatfield_bench.baselines._local_covariance import FEATURES
 
 OUTPUT = Path(__file__).parent / "results" / "local_covariance.json"
 # Points, and neighbours in a ball of each radius on average.

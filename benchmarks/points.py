@@ -25,8 +25,8 @@ from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, read, write
 from heatfield._points.scores import confusion, mean_iou, scores_of
 from heatfield._points.settings import BLOCKS
-from heatfield.baselines._covariance_points import SAME_MOMENT, CovariancePointClassifier
-from heatfield.baselines._local_covariance import FEATURES
+from heatfield_bench.baselines._covariance_points import SAME_MOMENT, CovariancePointClassifier
+from heatfield_bench.baselines._local_covariance import FEATURES
 
 OUTPUT = RESULTS / "points.json"
 LENGTHS = (0.1, 0.2, 0.5, 1.0, 2.0)

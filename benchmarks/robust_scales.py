@@ -24,9 +24,9 @@ from sklearn.svm import SVC
 import heatfield as hf
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, read, write
-from heatfield.experiments import DATA_SETS
-from heatfield.experiments._changes import NONE, ROBUSTNESS, changed
-from heatfield.experiments._sets import Size, load
+from heatfield_bench import DATA_SETS
+from heatfield_bench._evaluate import NONE, ROBUSTNESS, changed
+from heatfield_bench._sets import Size, load
 
 OUTPUT = RESULTS / "robust_scales.json"
 WAYS = ("own", "clean", "median")

@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 
 import heatfield as hf
+import heatfield_bench as hb
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, read, write
 from heatfield._search.evaluation import across_folds, leave_one_out
@@ -55,8 +56,8 @@ METHODS: dict[str, Callable[[list[np.ndarray]], np.ndarray]] = {
     "D2": d2,
     "HFS desc": lambda clouds: hf.HFSDescriptor("desc").fit_transform(clouds),
     "HFS joint": lambda clouds: hf.HFSDescriptor("joint").fit_transform(clouds),
-    "FPFH": lambda clouds: hf.baselines.FPFH().fit_transform(clouds),
-    "HKS": lambda clouds: hf.baselines.HKS().fit_transform(clouds),
+    "FPFH": lambda clouds: hb.baselines.FPFH().fit_transform(clouds),
+    "HKS": lambda clouds: hb.baselines.HKS().fit_transform(clouds),
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "bench" / "src")]
 os.environ.setdefault("MPLBACKEND", "agg")
 
 import heatfield  # noqa: E402

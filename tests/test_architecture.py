@@ -1,13 +1,16 @@
 """The order of imports, who may import what, the length of signatures, and that nothing is written twice."""
 
 import ast
+import graphlib
 import re
 from collections import defaultdict
 
 import pytest
 
 from heatfield._base.compile import PARTS as ORDER
-from tests.helpers.process import SOURCE
+from tests.helpers.process import BENCH, SOURCE
+
+TREES = [root for root in (SOURCE, BENCH) if root.is_dir()]
 
 # Libraries that only some folders may import.
 ALLOWED = {
@@ -21,6 +24,13 @@ ALLOWED = {
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("cluster/_describe.py", "cli"): "describe over a cluster is the command itself with another executor",
 }
+
+# The bench may import all of the library, and the library nothing of the bench. Inside the bench, a part
+# imports itself and those before it: modules that all of it uses, folders, then the experiments. These are
+# its other modules and its tables, which import one another without a cycle.
+BENCH_ORDER = ("base", "networks", "baselines", "datasets", "experiments")
+BENCH_PARTS = {"_compile": "base", "_optional": "base", "_mlps": "base", "tables": "experiments"}
+BENCH_ALLOWED = {"torch": {"networks", "_mlps"}, "dask": set(), "distributed": set(), "faiss": set()}
 
 KERNELS = {"compiled", "njit", "jit", "intrinsic", "overload", "overload_method", "vectorize", "guvectorize"}
 MOST_POSITIONAL = 8
@@ -61,7 +71,9 @@ def violations(root):
             continue
         for name in imports(ast.parse(path.read_text()), package):
             library, _, inner = name.partition(".")
-            if library != root.name:
+            if library == BENCH.name:
+                found.add((file, library))
+            elif library != root.name:
                 # A part of another library may need this one: safetensors.torch.
                 found.update(
                     (file, lib) for lib in ALLOWED if lib in name.split(".") and own not in ALLOWED[lib]
@@ -73,6 +85,52 @@ def violations(root):
                 if rank > ORDER.index(own):
                     found.add((file, inner or root.name))
     return found
+
+
+def bench_violations(root):
+    """The same of the bench, and its experiments that import one another in a circle."""
+    found, graph = set(), defaultdict(set)
+    for path in root.rglob("*.py"):
+        file = path.relative_to(root)
+        own = file.with_suffix("").parts[0]
+        if own == "__init__":  # the table of public names
+            continue
+        for name in imports(ast.parse(path.read_text()), [root.name, *file.parts[:-1]]):
+            library, *inner = name.split(".")
+            if library != root.name:
+                found.update(
+                    (file.as_posix(), lib)
+                    for lib, parts in BENCH_ALLOWED.items()
+                    if lib in name.split(".") and own not in parts
+                )
+            elif inner:
+                if _bench_rank(inner[0]) > _bench_rank(own):
+                    found.add((file.as_posix(), ".".join(inner)))
+                elif _bench_rank(inner[0]) == len(BENCH_ORDER) - 1:
+                    graph[".".join(file.with_suffix("").parts)].add(".".join(inner))
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        found.add(("circle", " -> ".join(reversed(error.args[1]))))
+    return found
+
+
+def _bench_rank(part):
+    named = BENCH_PARTS.get(part, part if part in BENCH_ORDER else BENCH_ORDER[-1])
+    return BENCH_ORDER.index(named)
+
+
+def test_imports_of_the_bench_point_one_way():
+    if not BENCH.is_dir():
+        pytest.skip("a source distribution of the library has no bench")
+    assert all((BENCH / folder).is_dir() for folder in (*BENCH_ORDER[1:4], "tables"))
+    assert bench_violations(BENCH) == set()
+
+
+def test_the_library_names_the_bench_in_one_place():
+    """As a string, where the command looks for it; imports are checked below."""
+    named = {p.relative_to(SOURCE).as_posix() for p in SOURCE.rglob("*.py") if BENCH.name in p.read_text()}
+    assert named == {"cli/__init__.py"}
 
 
 def test_imports_point_one_way():
@@ -95,7 +153,8 @@ def test_imports_point_one_way():
         ("_sums/a.py", "import sklearn.base", "sklearn"),
         ("_classifier/a.py", "from torch import nn", "torch"),
         ("_classifier/a.py", "def f():\n    from safetensors.torch import save", "torch"),
-        ("experiments/a.py", "import dask.array", "dask"),
+        ("datasets/a.py", "import dask.array", "dask"),
+        ("cli/a.py", "def f():\n    from heatfield_bench import run", "heatfield_bench"),
         ("elsewhere/a.py", "", "folder elsewhere is not in ORDER"),
         ("_sums/a.py", "if TYPE_CHECKING:\n    from ..nn import HFSFull", None),
         ("_sums/a.py", "from .. import __version__\nfrom .._cloud import arrange\nfrom . import b", None),
@@ -110,6 +169,35 @@ def test_a_reversed_import_is_found(file, code, expected, tmp_path):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(code)
     assert violations(tmp_path / "heatfield") == (set() if expected is None else {(file, expected)})
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "expected"),
+    [
+        ("networks/a.py", "from ..baselines import DGCNN", ("networks/a.py", "baselines")),
+        ("networks/a.py", "def f():\n    from .. import _run", ("networks/a.py", "_run")),
+        ("baselines/a.py", "from heatfield_bench import METHODS", ("baselines/a.py", "METHODS")),
+        ("baselines/a.py", "from ..datasets import load_scop", ("baselines/a.py", "datasets")),
+        ("datasets/a.py", "from ..tables.main import rows", ("datasets/a.py", "tables.main")),
+        ("_optional.py", "from ._run import run", ("_optional.py", "_run")),
+        ("baselines/a.py", "import torch.nn", ("baselines/a.py", "torch")),
+        ("_run.py", "import distributed", ("_run.py", "distributed")),
+        ("_run.py", "from .tables.main import x", ("circle", "_run -> tables.main -> _run")),
+        ("networks/a.py", "import torch\nfrom .._compile import compiled", None),
+        ("_mlps.py", "from torch import Tensor", None),
+        ("baselines/a.py", "from ..networks import DGCNN\nimport heatfield as hf", None),
+        ("_jobs.py", "from . import baselines, datasets\nfrom .tables import TABLES", None),
+        ("__init__.py", "from ._run import run", None),
+    ],
+)
+def test_a_reversed_import_of_the_bench_is_found(file, code, expected, tmp_path):
+    root = tmp_path / BENCH.name
+    (root / "tables").mkdir(parents=True)
+    (root / "tables" / "main.py").write_text("from .._run import y")
+    path = root / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(code)
+    assert bench_violations(root) == (set() if expected is None else {expected})
 
 
 def long_signatures(tree, limit=MOST_POSITIONAL):
@@ -127,8 +215,9 @@ def long_signatures(tree, limit=MOST_POSITIONAL):
 
 def test_no_function_takes_more_than_eight_positional_parameters():
     found = {
-        f"{path.relative_to(SOURCE).as_posix()}::{name}"
-        for path in SOURCE.rglob("*.py")
+        f"{path.relative_to(root.parent).as_posix()}::{name}"
+        for root in TREES
+        for path in root.rglob("*.py")
         for name in long_signatures(ast.parse(path.read_text()))
     }
     assert found == set(), "give them keyword-only parameters"
@@ -171,11 +260,12 @@ def lines_that_count(text, comment):
             yield number, folded
 
 
-def repeated_runs(root, length=LINES):
+def repeated_runs(*roots, length=LINES):
     """Places "file:first-last ~ file:first-last" that share the same run of lines; docstrings count too."""
     places = defaultdict(list)
-    for path in sorted(p for p in root.rglob("*") if p.suffix in COMMENT):
-        file = path.relative_to(root).as_posix()
+    files = [(root, path) for root in roots for path in sorted(root.rglob("*")) if path.suffix in COMMENT]
+    for root, path in files:
+        file = path.relative_to(root.parent).as_posix()
         lines = list(lines_that_count(path.read_text(encoding="utf-8"), COMMENT[path.suffix]))
         for i in range(len(lines) - length + 1):
             run = lines[i : i + length]
@@ -189,7 +279,7 @@ def repeated_runs(root, length=LINES):
 
 
 def test_no_six_lines_stand_twice():
-    assert list(repeated_runs(SOURCE)) == [], "write it once, and use it in both places"
+    assert list(repeated_runs(*TREES)) == [], "write it once, and use it in both places"
 
 
 RUN = "".join(f"        self.part_{i} = {i} + given  # note\n" for i in range(LINES))

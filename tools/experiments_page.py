@@ -1,35 +1,49 @@
-"""The pages of the experiments, from their records."""
+"""The pages of the experiments, from their results."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lib.results import RESULTS
-from heatfield.experiments import TABLES, show
-from heatfield.experiments._findings import findings
-from heatfield.experiments._page import markdown
+from benchmarks.lib.results import RESULTS, ROOT
+from heatfield_bench import TABLES, Grid, show
+from heatfield_bench._findings import findings
+from heatfield_bench._page import markdown
 
 from .site.figure_tables import table, when
 
-RECORDS = RESULTS / "experiments"
+RECORDS = ROOT / "bench" / "results"
 GAP = RESULTS / "learned_gap.json"
 SCALES = RESULTS / "robust_scales.json"
 INTRODUCTIONS = Path(__file__).parent / "pages"  # what is written by hand
+# Tables of the paper that the results here can fill with its own data; the others are beyond it.
+PAPER = ("main", "ablation", "scales", "rotation", "persistence", "summary", "runtime")
 
 
 def experiments_page() -> str:
-    """All tables but those of the learned pooling, and the paper's findings."""
-    names = [name for name in TABLES if name != "variants"]
-    tables = _tables(markdown(show(names, results=RECORDS), findings(RECORDS)))
-    return _introduction("experiments").replace("SCALES", _scales(json.loads(SCALES.read_text()))) + tables
+    """The paper's tables and findings."""
+    grids = [grid for grid in show(PAPER, results=RECORDS) if grid.name != "differences"]
+    return _introduction("experiments") + _tables(grids, findings(RECORDS))
+
+
+def beyond_page() -> str:
+    """Tables that the paper does not have, and differences on common splits."""
+    names = [name for name in TABLES if name not in (*PAPER, "variants")]
+    grids = [grid for grid in show(["main"], results=RECORDS) if grid.name == "differences"]
+    scales = _scales(json.loads(SCALES.read_text()))
+    introduction = _introduction("beyond").replace("SCALES", scales)
+    return introduction + _tables([*grids, *show(names, results=RECORDS)], [])
+
+
+def protocol_page() -> str:
+    """How it is measured, and where ours differs from the paper."""
+    return _introduction("protocol").rstrip() + "\n"
 
 
 def learned_page() -> str:
     """Heads, steps of the learned pooling, its need of clouds, and the earlier rows."""
-    tables = _tables(markdown(show(["variants"], results=RECORDS), []))
+    tables = _tables(show(["variants"], results=RECORDS), [])
     return _introduction("learned") + _need_of_clouds(json.loads(GAP.read_text())) + tables
 
 
@@ -80,7 +94,6 @@ def _introduction(name: str) -> str:
     return (INTRODUCTIONS / f"{name}.md").read_text() + "\n"
 
 
-def _tables(text: str) -> str:
+def _tables(grids: list[Grid], found: list[str]) -> str:
     """The part after the title, with links that hold in the folder of the documentation."""
-    body = text.split("\n", 4)[4]
-    return re.sub(r"\]\(([^)]+\.json)\)", r"](../../benchmarks/results/experiments/\1)", body)
+    return markdown(grids, found, folder="../../bench/results/").split("\n", 4)[4]

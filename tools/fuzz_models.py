@@ -65,12 +65,13 @@ def some_clouds(count: int = 12) -> tuple[list[np.ndarray], list[str]]:
 def models() -> dict[str, Callable[[], Any]]:
     """Small models of every kind that is saved."""
     import heatfield as hf
+    import heatfield_bench as hb
 
     closed = {"n_scales": 2, "random_state": 0}
     learned = {"n_scales": 2, "epochs": 1, "random_state": 0, "device": "cpu", "progress": False}
     small = {"before": (4,), "after": (4, 8), "align": (4, 8), "align_head": (8, 4), "head": (8, 4)}
-    local = hf.baselines.LocalCovariance(n_radii=2) if _takes("LocalCovariance", "n_radii") else None
-    local = hf.baselines.LocalCovariance() if local is None else local
+    local = hb.baselines.LocalCovariance(n_radii=2) if _takes("LocalCovariance", "n_radii") else None
+    local = hb.baselines.LocalCovariance() if local is None else local
     return {
         "lda": lambda: hf.HFSClassifier("simple", head="lda", **closed),
         "svm": lambda: hf.HFSClassifier("simple", head="svm", **closed),
@@ -79,8 +80,8 @@ def models() -> dict[str, Callable[[], Any]]:
         "dgcnn": lambda: hf.HFSClassifier(
             "dgcnn", network={"k": 4, "widths": [4, 8], "embedding": 16, "head": [8]}, **learned
         ),
-        "LocalCovariance": lambda: hf.baselines.DescriptorClassifier(local, head="lda"),
-        "PointNet": lambda: hf.baselines.PointNet(
+        "LocalCovariance": lambda: hb.baselines.DescriptorClassifier(local, head="lda"),
+        "PointNet": lambda: hb.baselines.PointNet(
             epochs=1, n_points=16, random_state=0, device="cpu", progress=False, network=small
         ),
     }
@@ -89,9 +90,9 @@ def models() -> dict[str, Callable[[], Any]]:
 def _takes(name: str, parameter: str) -> bool:
     import inspect
 
-    import heatfield as hf
+    import heatfield_bench as hb
 
-    return parameter in inspect.signature(getattr(hf.baselines, name)).parameters
+    return parameter in inspect.signature(getattr(hb.baselines, name)).parameters
 
 
 def sound_files(folder: Path) -> dict[str, Files]:

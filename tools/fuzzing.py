@@ -179,7 +179,7 @@ class Fuzzer:
             resource.setrlimit(resource.RLIMIT_AS, (self.space, self.space))
 
         command = [sys.executable, "-P", "-m", self.module, "--child", str(first), str(last), *words]
-        paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+        paths = os.pathsep.join(str(ROOT / place) for place in ("src", "bench/src", "."))
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "RUST_BACKTRACE": "0", "PYTHONPATH": paths}
         return subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

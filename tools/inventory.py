@@ -43,7 +43,7 @@ CHANGELOG = ROOT / "CHANGELOG.md"
 SECTION = "### Names that changed"
 DISTRIBUTIONS = {"heatfield": ROOT, "heatfield_bench": ROOT / "bench"}
 # Whose private classes are nobody's business.
-_GUESTS = ("heatfield.baselines", "heatfield.experiments", "heatfield_bench")
+_GUESTS = ("heatfield_bench",)
 Entries = dict[str, str]
 Changes = dict[str, str | None]
 
@@ -449,8 +449,9 @@ def features() -> Iterator[tuple[str, str]]:
 
 def bench() -> Iterator[tuple[str, str]]:
     """Tables with rows, data sets and shown columns; methods; data sets; the paper's figures."""
-    package = "heatfield_bench" if find_spec("heatfield_bench") else "heatfield.experiments"
-    experiments = importlib.import_module(package)
+    import heatfield_bench as experiments
+    from heatfield_bench import _published as published
+
     for name, title in experiments.TABLES.items():
         yield f"bench:{name}", title
     for name, method in experiments.METHODS.items():
@@ -461,44 +462,39 @@ def bench() -> Iterator[tuple[str, str]]:
         recipe += [f"{b} {stable(getattr(method, b))}" for b in ("reduced", "smoke") if getattr(method, b)]
         yield f"bench:method {name}", "; ".join(recipe)
     for name, entry in experiments.DATA_SETS.items():
-        told = {"paper": entry.paper, "stands for": entry.stands_for, "points of networks": entry.points}
+        told = {"paper": entry.paper, "points of networks": entry.points}
         flags = [f"{k} {v}" for k, v in told.items() if v is not None]
         flags += [flag for flag in ("folder", "real", "boundary", "asked") if getattr(entry, flag)]
         yield f"bench:data set {name}", "; ".join([entry.title, stable(entry.protocol.facts()), *flags])
-    yield from _table_rows(package)
-    yield from _published(importlib.import_module(f"{package}._published"))
+    yield from _table_rows()
+    yield from _published(published)
 
 
-def _table_rows(package: str) -> Iterator[tuple[str, str]]:
+def _table_rows() -> Iterator[tuple[str, str]]:
     """Rows of each table with the sets that they are computed on, from the jobs that a run would make."""
-    own = {name: importlib.import_module(f"{package}.{name}") for name in ("_jobs", "_store", "_dimension")}
-    tables = importlib.import_module(f"{package}.tables")
-    sets = importlib.import_module(package).DATA_SETS
+    from heatfield_bench import DATA_SETS, tables
+    from heatfield_bench._jobs import Context
+    from heatfield_bench._results import Store
+    from heatfield_bench.tables.dimension import CONDITIONS, ESTIMATORS, MANIFOLDS
 
-    class Everything(own["_jobs"].Context):  # type: ignore[misc]
+    class Everything(Context):
         """All data sets are there, and all libraries."""
 
         def wants(self, method: Any) -> bool:  # noqa: ARG002
             return True
 
-    method = importlib.import_module(package).Method
-    # Hashes of the source, which no entry shows, would take most of the time.
-    no_code = mock.patch.object(method, "code", _no_digest, create=True)
-    with tempfile.TemporaryDirectory() as folder, no_code:
-        store = own["_store"].Store(Path(folder))
-        context = Everything(
-            store, "paper", folders=dict.fromkeys(sets, Path(folder)), sets=list(sets), methods=None
-        )
+    with tempfile.TemporaryDirectory() as folder:
+        folders = dict.fromkeys(DATA_SETS, Path(folder))
+        context = Everything(Store(folder), "paper", folders=folders, sets=list(DATA_SETS))
         for table in tables.TABLES:
             module = tables.table(table)
             rows: dict[str, list[str]] = {}
             if table == "dimension":  # has manifolds of its own
-                on = f"{' '.join(own['_dimension'].CONDITIONS)}: {' '.join(own['_dimension'].MANIFOLDS)}"
-                rows = {name: [on] for name in own["_dimension"].ESTIMATORS}
+                on = f"{' '.join(CONDITIONS)}: {' '.join(MANIFOLDS)}"
+                rows = {name: [on] for name in ESTIMATORS}
             else:
-                with mock.patch.object(module, "code_digest", _no_digest, create=True):
-                    for job in module.jobs(context):
-                        rows.setdefault(job.key.method, []).append(f"{job.key.data} {len(job.splits)}")
+                for job in module.jobs(context):
+                    rows.setdefault(job.key.method, []).append(f"{job.key.data} {len(job.splits)}")
             for name, on in rows.items():
                 yield f"bench:{table} row {name}", f"data set and splits: {', '.join(dict.fromkeys(on))}"
             shown = {
@@ -510,10 +506,6 @@ def _table_rows(package: str) -> Iterator[tuple[str, str]]:
             for what, values in shown.items():
                 if values is not None:
                     yield f"bench:{table} {what}", stable(tuple(values))
-
-
-def _no_digest(*_: Any) -> str:
-    return ""
 
 
 def _published(module: ModuleType) -> Iterator[tuple[str, str]]:

@@ -12,29 +12,41 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "src" / "heatfield"
+# The root of each distribution, and its package.
+ROOTS = {"heatfield": ROOT, "heatfield_bench": ROOT / "bench"}
 # Beside the package itself: what somebody needs who builds, tests or documents from the sdist.
-IN_SDIST = (
-    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "Makefile", "constraints.txt", "docs/conf.py",
-    "docs/index.md", "examples/tutorial/plot_1_one_cloud.py", "tests/conftest.py", "tools/smoke_test.py",
-    "packaging/conda/meta.yaml",
-)  # fmt: skip
+IN_SDIST = {
+    "heatfield": (
+        "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "Makefile", "constraints.txt",
+        "conftest.py", "docs/conf.py", "docs/index.md", "examples/tutorial/plot_1_one_cloud.py",
+        "tools/smoke_test.py", "packaging/conda/meta.yaml",
+    ),
+    "heatfield_bench": ("pyproject.toml", "README.md", "LICENSE"),
+}  # fmt: skip
 
 
-def needed() -> set[str]:
-    """Every file of the package: modules, `py.typed`, and the scripts and styles of the pages."""
-    files = (p for p in PACKAGE.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
-    return {p.relative_to(PACKAGE).as_posix() for p in files if p.suffix not in (".nbi", ".nbc", ".pyc")}
+def package_of(path: Path) -> str:
+    """The package that a wheel or an sdist holds, by its name."""
+    return path.name.split("-", 1)[0]
+
+
+def needed(package: str = "heatfield") -> set[str]:
+    """Every file of a package: modules, `py.typed`, and the scripts and styles of the pages."""
+    folder = ROOTS[package] / "src" / package
+    files = (p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    return {p.relative_to(folder).as_posix() for p in files if p.suffix not in (".nbi", ".nbc", ".pyc")}
 
 
 def check_wheel(path: Path) -> list[str]:
     """What is missing from a wheel, or does not belong there."""
     with zipfile.ZipFile(path) as archive:
         names = set(archive.namelist())
-    missing = [f"heatfield/{name}" for name in sorted(needed()) if f"heatfield/{name}" not in names]
-    foreign = [name for name in names if not name.startswith("heatfield")]
+    package = package_of(path)
+    missing = [name for file in sorted(needed(package)) if (name := f"{package}/{file}") not in names]
+    foreign = [name for name in names if not name.startswith((f"{package}/", f"{package}-"))]
     return [*(f"{path.name} lacks {m}" for m in missing), *(f"{path.name} holds {f}" for f in foreign)]
 
 
@@ -42,8 +54,10 @@ def check_sdist(path: Path) -> list[str]:
     """What is missing from an sdist, or is generated and does not belong there."""
     with tarfile.open(path) as archive:
         names = {"/".join(member.name.split("/")[1:]) for member in archive.getmembers()}
-    wanted = {f"src/heatfield/{name}" for name in needed()} | set(IN_SDIST)
-    built = [name for name in names if name.startswith(("docs/_build", "docs/api/", "docs/tutorial/"))]
+    package = package_of(path)
+    wanted = {f"src/{package}/{name}" for name in needed(package)} | set(IN_SDIST[package])
+    foreign = ("docs/_build", "docs/api/", "docs/tutorial/", "bench/")
+    built = [name for name in names if name.startswith(foreign)]
     return [
         *(f"{path.name} lacks {m}" for m in sorted(wanted - names)),
         *(f"{path.name} holds {b}" for b in built[:3]),
@@ -84,15 +98,25 @@ def check_extra(extra: str) -> None:
         with distributed.Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as client:
             assert client.submit(len, "four").result() == 4
         assert callable(hf.cluster.describe)
-    elif extra == "dimension":
+    elif extra.startswith("bench"):
+        _check_bench_extra(extra, points)
+    print(f"heatfield {hf.__version__} works with the extra {extra!r} alone")
+
+
+def _check_bench_extra(extra: str, points: Any) -> None:
+    """Use what an extra of the bench is for; ``bench`` is the bench without any."""
+    import heatfield_bench as hb
+
+    if extra == "bench-dimension":
         import skdim
 
         assert skdim.id.TwoNN().fit_transform(points) > 0
-    elif extra in ("baselines", "persistence"):
-        found = {record.name: record for record in hf.baselines.available()}
-        name = "FPFH" if extra == "baselines" else "MPLandscape"
-        assert found[name].installed, found[name].missing
-    print(f"heatfield {hf.__version__} works with the extra {extra!r} alone")
+        return
+    name = {"bench": "HKS", "bench-torch": "PointNet", "bench-open3d": "FPFH"}.get(extra, "MPLandscape")
+    found = {record.name: record for record in hb.baselines.available()}
+    assert found[name].installed, found[name].missing
+    if extra == "bench":
+        assert hb.baselines.HKS().per_point(points).shape == (len(points), 16)
 
 
 def main(arguments: list[str]) -> int:
@@ -103,7 +127,8 @@ def main(arguments: list[str]) -> int:
     for argument in arguments:
         path = Path(argument)
         problems += check_wheel(path) if path.suffix == ".whl" else check_sdist(path)
-    print(*(problems or [f"{len(needed())} files of the package are in {len(arguments)} archives"]), sep="\n")
+    counts = ", ".join(f"{len(needed(package))} of {package}" for package in ROOTS)
+    print(*(problems or [f"files in {len(arguments)} archives: {counts}"]), sep="\n")
     return int(bool(problems))
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Open3D (FPFH in heatfield.baselines and in the benchmarks) needs a few libraries of the system.
+# Open3D (FPFH in heatfield_bench.baselines and in the benchmarks) needs a few libraries of the system.
 # Installs those that are missing, and nothing else; does nothing where all are there.
 set -eu
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from benchmarks.lib.results import DOCS, RESULTS
-from tools.experiments_page import experiments_page, learned_page
+from tools.experiments_page import beyond_page, experiments_page, learned_page, protocol_page
 from tools.site import figures
 
 COLUMNS = (
@@ -175,7 +175,10 @@ def small_clouds_page(result: dict) -> str:
 
 
 def main() -> None:
-    pages = {"experiments": experiments_page(), "learned": learned_page()}
+    pages = {
+        "experiments": experiments_page(), "protocol": protocol_page(), "beyond": beyond_page(),
+        "learned": learned_page(),
+    }  # fmt: skip
     parts = (
         ("epochs", epochs_page),
         ("speed", speed_page),

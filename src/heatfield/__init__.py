@@ -29,10 +29,8 @@ _HOME = {
     "write_points": "io",
 }
 _MODULES = (
-    "baselines",
     "cluster",
     "datasets",
-    "experiments",
     "io",
     "nn",
     "patterns",
@@ -46,10 +44,8 @@ _MODULES = (
 __all__ = ["__version__", *_HOME, *(name for name in _MODULES if name != "nn" or find_spec("torch"))]
 
 if TYPE_CHECKING:
-    from . import baselines as baselines
     from . import cluster as cluster
     from . import datasets as datasets
-    from . import experiments as experiments
     from . import io as io
     from . import nn as nn
     from . import patterns as patterns

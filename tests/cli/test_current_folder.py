@@ -96,3 +96,18 @@ def test_warm_up(place):
         said = process.communicate()[0]
     assert ran(place) == []
     assert any((place / "code").rglob("*.nbc")), said
+
+
+def test_settings_of_the_current_folder_do_not_choose_the_cache(tmp_path):
+    """Numba reads them where PyYAML is installed; what lies in a cache of machine code is unpickled."""
+    pytest.importorskip("yaml")
+    (tmp_path / ".numba_config.yaml").write_text(f"cache_dir: {tmp_path / 'theirs'}\n")
+    code = "from heatfield._base import compile; print(compile.config.CACHE_DIR, compile._folders('_base'))"
+    settings = {k: v for k, v in environment(HOME=str(tmp_path / "home")).items() if k != "NUMBA_CACHE_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, env=settings, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    read, chosen = done.stdout.split(" ", 1)
+    assert read == str(tmp_path / "theirs")  # numba itself believes them
+    assert "theirs" not in chosen

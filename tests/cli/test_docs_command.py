@@ -10,13 +10,14 @@ from heatfield.cli import _docs, main
 
 @pytest.fixture
 def site(tmp_path):
-    """A built site of five pages."""
+    """A built site of six pages."""
     for name in (
         "index",
         "guide/index",
         "guide/view",
         "api/heatfield.signatures",
         "api/heatfield.Signatures-class",
+        "api/heatfield_bench.baselines.DGCNN",
     ):
         page = tmp_path / f"{name}.html"
         page.parent.mkdir(exist_ok=True)
@@ -32,6 +33,7 @@ def site(tmp_path):
         (["signatures"], "api/heatfield.signatures.html"),
         (["hf.signatures"], "api/heatfield.signatures.html"),
         (["heatfield.Signatures"], "api/heatfield.Signatures-class.html"),
+        (["heatfield_bench.baselines.DGCNN"], "api/heatfield_bench.baselines.DGCNN.html"),
         (["guide/view"], "guide/view.html"),
         (["guide"], "guide/index.html"),
     ],

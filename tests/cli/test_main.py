@@ -47,6 +47,12 @@ def test_wrong_verb():
     assert "Traceback" not in done.stderr
 
 
+def test_without_the_bench_its_verb_says_how_to_install_it(monkeypatch, capsys):
+    monkeypatch.setattr("heatfield.cli.find_spec", lambda _: None)
+    assert main(["bench", "main"]) == 2
+    assert capsys.readouterr().err == "heatfield bench: not installed; pip install heatfield-bench\n"
+
+
 def test_wrong_value_is_one_sentence():
     done = heatfield("demo", "--clouds", "3")
     assert (done.returncode, done.stdout) == (2, "")
@@ -70,6 +76,8 @@ def test_demo(tmp_path, capsys):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(verb, capsys):
+    if verb == "bench":
+        pytest.importorskip("heatfield_bench")
     with pytest.raises(SystemExit) as stop:
         main([verb, "--help"])
     assert stop.value.code == 0

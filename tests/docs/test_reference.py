@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import importlib
 import io
 import re
 
@@ -12,7 +13,7 @@ import heatfield as hf
 from heatfield._features import column_meaning, column_words, pooling
 from heatfield._signatures import channels
 from heatfield.cli import VERBS, main
-from heatfield.experiments._published import PUBLISHED
+from heatfield_bench._published import PUBLISHED
 from tools.site import api, columns_page, commands, paper, paper_tables, public
 
 
@@ -170,8 +171,9 @@ def test_a_name_that_is_no_column_is_refused(name):
 def test_paper_page_names_things_that_exist():
     page = paper.page()
     for kind, target in re.findall(r"\{py:(\w+)\}`(?:[^`<]*<)?([\w.]+)>?`", page):
-        value = hf
-        for part in target.split(".")[1:]:
+        library, *parts = target.split(".")
+        value = importlib.import_module(library)
+        for part in parts:
             value = getattr(value, part)
         assert value is not None, (kind, target)
     for table in range(1, 10):
@@ -218,7 +220,7 @@ def test_paper_page_has_the_sections_with_equations():
 
 def test_paper_page_reads_our_figures_from_the_result_files(monkeypatch, tmp_path):
     before = paper.page()
-    monkeypatch.setattr(paper_tables, "RESULTS", tmp_path)
+    monkeypatch.setattr(paper_tables, "RECORDS", tmp_path)
     after = paper.page()
     assert "**" in before.split("## Table 1")[1].split("## Table 2")[0]
     assert "**" not in after.split("## Table 1")[1]

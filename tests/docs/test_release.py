@@ -8,7 +8,9 @@ import pytest
 
 import heatfield as hf
 from benchmarks.lib.results import ROOT
-from tools.release_content import check_extra, check_wheel, needed
+from tools.release_content import ROOTS, check_extra, check_wheel, needed
+
+BENCH = ROOT / "bench" / "pyproject.toml"  # not there in a source distribution of the library
 
 CONDA_NAMES = {
     "finufft": "python-finufft",
@@ -18,8 +20,12 @@ CONDA_NAMES = {
 }
 
 
+def _project(file=ROOT / "pyproject.toml"):
+    return tomllib.loads(file.read_text())["project"]
+
+
 def test_conda_recipe_has_the_same_bounds():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = _project()
     recipe = (ROOT / "packaging" / "conda" / "meta.yaml").read_text()
     extras = project["optional-dependencies"]
     for part, asked in (
@@ -64,12 +70,32 @@ def test_conda_recipe_parses_and_agrees_with_the_project():
 
 def test_every_extra_for_users_is_tried_alone():
     """Those for building, testing and measuring the library itself, and those made of others, are not."""
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     script = (ROOT / "tools" / "release_check.sh").read_text()
-    tried = re.search(r"\$\{EXTRAS:-([\w ]+)\}", script)[1].split()
-    assert set(tried) == {"none", *extras} - {"bench", "test", "lint", "docs", "all"}
-    checks = (ROOT / "tools" / "release_content.py").read_text()
-    assert all(f'"{extra}"' in checks for extra in tried if extra != "none")
+    tried = re.search(r"\{EXTRAS:-([\w ]+)\}", script)[1].split()
+    assert set(tried) == {"none", *_project()["optional-dependencies"]} - {"test", "lint", "docs", "all"}
+    assert set(tried) <= NEEDED.keys()
+    if BENCH.exists():
+        tried = re.search(r"\{BENCH_EXTRAS:-([\w -]+)\}", script)[1].split()
+        extras = _project(BENCH)["optional-dependencies"].keys() - {"all"}
+        assert set(tried) == {"bench", *(f"bench-{extra}" for extra in extras)}
+        assert set(tried) <= NEEDED.keys()
+
+
+def test_library_and_bench_are_of_one_version():
+    bench = pytest.importorskip("heatfield_bench")
+    assert bench.__version__ == hf.__version__
+    if BENCH.exists():
+        assert f"heatfield=={hf.__version__}" in _project(BENCH)["dependencies"]
+
+
+def test_the_bench_asks_for_the_bounds_of_the_library():
+    if not BENCH.exists():
+        pytest.skip("the source distribution has no bench")
+    own, library = _project(BENCH), _project()
+    known = {*library["dependencies"], *library["optional-dependencies"]["torch"]}
+    asked = [*own["dependencies"], *own["optional-dependencies"]["torch"]]
+    assert {line for line in asked if not line.startswith("heatfield==")} <= known
+    assert own["requires-python"] == library["requires-python"]
 
 
 def test_typing_scripts_and_styles_are_among_the_files():
@@ -79,18 +105,28 @@ def test_typing_scripts_and_styles_are_among_the_files():
     assert not any(name.endswith((".nbi", ".nbc", ".pyc")) for name in files)
 
 
+@pytest.mark.parametrize("package", ROOTS)
 @pytest.mark.parametrize("left_out", [None, "py.typed"])
-def test_a_file_that_is_missing_from_the_wheel_is_named(tmp_path, left_out):
+def test_a_file_that_is_missing_from_the_wheel_is_named(tmp_path, left_out, package):
+    path = tmp_path / f"{package}-0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in needed(package) - {left_out}:
+            archive.writestr(f"{package}/{name}", "")
+    missing = left_out in needed(package)
+    assert check_wheel(path) == ([f"{path.name} lacks {package}/py.typed"] if missing else [])
+
+
+def test_a_file_of_the_bench_in_the_wheel_of_the_library_is_named(tmp_path):
     path = tmp_path / "heatfield-0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
-        for name in needed() - {left_out}:
-            archive.writestr(f"heatfield/{name}", "")
-    assert check_wheel(path) == ([] if left_out is None else [f"{path.name} lacks heatfield/py.typed"])
+        for name in (*(f"heatfield/{name}" for name in needed()), "heatfield_bench/__init__.py"):
+            archive.writestr(name, "")
+    assert check_wheel(path) == [f"{path.name} holds heatfield_bench/__init__.py"]
 
 
 def test_every_dependency_has_a_lowest_version():
     """Or tools/lowest_versions.sh would install the newest one."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = _project()
     extras = project["optional-dependencies"]
     asked = [*project["dependencies"], *extras["io"], *extras["show"], *extras["torch"]]
     assert len(asked) > 10
@@ -121,13 +157,19 @@ def test_the_sdist_holds_what_its_tests_use():
         used.update(re.findall(r"^ *from (tools|benchmarks|examples|tests)\b", text, re.MULTILINE))
     assert {"tools", "benchmarks", "tests", "packaging"} <= used
     hidden = {name for name in used if name.startswith(".")}  # their tests are skipped
-    assert used - hidden - {"pyproject.toml"} <= set(found["sdist"]["include"])
+    # The bench is a distribution of its own; tests that name it are skipped without it.
+    there = {name.removeprefix("/") for name in found["sdist"]["include"]}
+    assert used - hidden - {"pyproject.toml", "bench"} <= there
+    assert "bench" not in there
+    assert all(name.startswith("/") for name in found["sdist"]["include"])
 
 
 NEEDED = {
     "none": (), "io": ("laspy", "pyarrow"), "show": ("matplotlib", "skimage"), "torch": ("torch",),
-    "search": ("faiss",), "cluster": ("distributed", "fsspec"), "dimension": ("skdim",),
-    "baselines": ("open3d",), "persistence": ("multipers",),
+    "search": ("faiss",), "cluster": ("distributed", "fsspec"),
+    "bench": ("heatfield_bench",), "bench-torch": ("heatfield_bench", "torch"),
+    "bench-dimension": ("heatfield_bench", "skdim"), "bench-open3d": ("heatfield_bench", "open3d"),
+    "bench-persistence": ("heatfield_bench", "multipers"),
 }  # fmt: skip
 
 

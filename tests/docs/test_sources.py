@@ -21,7 +21,7 @@ PAGES = sorted(
 )
 ROOT_PAGES = [
     ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
-]
+] + [page for page in [ROOT / "bench" / "README.md"] if page.exists()]
 
 
 def _links(text):
@@ -116,7 +116,7 @@ def test_spelling(tmp_path):
     pytest.importorskip("codespell_lib")
     command = [sys.executable, "-m", "codespell_lib", "--toml", str(ROOT / "pyproject.toml")]
     files = [*PAGES, *ROOT_PAGES, *(ROOT / "examples").rglob("*.py"), *(ROOT / "tools" / "site").glob("*.py")]
-    files += sorted((ROOT / "src").rglob("*.py"))
+    files += sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "bench" / "src").rglob("*.py")])
     done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.stdout == "", done.stdout
     assert done.returncode == 0, done.stderr

@@ -9,11 +9,13 @@ import heatfield as hf
 
 SOURCE = Path(hf.__file__).parent
 ROOT = Path(__file__).parents[2]
+BENCH = ROOT / "bench" / "src" / "heatfield_bench"  # not there in a source distribution of the library
 
 
 def environment(**changes):
-    """The environment of this process, with the paths of `heatfield` and of `tests`."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE.parent), str(ROOT)]), **changes}
+    """The environment of this process, with the paths of `heatfield`, `heatfield_bench` and `tests`."""
+    places = [SOURCE.parent, BENCH.parent, ROOT]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), **changes}
 
 
 def run_python(code, *words, **changes):

@@ -67,6 +67,7 @@ def index_page() -> str:
     lines = ["API reference", "=============", ""]
     lines += [
         "``import heatfield as hf`` loads nothing heavy; each name is fetched when it is first used.",
+        "``heatfield_bench`` is a distribution of its own, ``pip install heatfield-bench``.",
         "",
     ]
     lines += [".. toctree::", "   :hidden:", "", *(f"   {module}" for module in modules()), ""]

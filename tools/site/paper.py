@@ -7,8 +7,7 @@ from .paper_equations import EQUATIONS, FIGURES
 
 _READ = (
     "First the published figure; then ours, bold, with the standard deviation over the splits, in brackets their number and the"
-    " training where it is shorter than the paper's. A name before our figure is a data set of ours that stands in for the"
-    " paper's: the two figures are then of different data and no difference means anything. Processes and DisksAnnuli are"
+    " training where it is shorter than the paper's. Ours stands only beside the paper's data set or its reconstruction. Processes and DisksAnnuli are"
     " generated from the published descriptions: their clouds are not the paper's. The paper's own real sets need downloads, and"
     " no result file holds them yet. All cells with dates and machines: [experiments](../results/experiments.md)."
 )

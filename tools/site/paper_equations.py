@@ -4,7 +4,7 @@ from __future__ import annotations
 
 EQUATIONS: tuple[tuple[str, str, str], ...] = (
     ("3.1", r"$X \to u_X \to [\Phi_{global}, \Phi_{HDS}, z_X] \to$ classifier", "{py:class}`heatfield.HFSClassifier`; drawn by {py:func}`heatfield.plot.pipeline`"),
-    ("A.1", r"$N_X(y,r)$, points in a ball", "`number_of_neighbors` of {py:class}`heatfield.baselines.LocalCovariance`; the paper's starting point, replaced by $u_X$"),
+    ("A.1", r"$N_X(y,r)$, points in a ball", "`number_of_neighbors` of {py:class}`heatfield_bench.baselines.LocalCovariance`; the paper's starting point, replaced by $u_X$"),
     ("3.2, A.1", r"$u_X(y,t)$, the heat field", "{py:meth}`HeatField.value <heatfield.HeatField.value>`; at the points `s.density`"),
     ("Figure 1", r"$F_X(y,t)$, the field without its factor $(4\pi t)^{-n/2}$", "{py:func}`heatfield.plot.heat_landscape`"),
     ("A.1", r"$\partial_t u=\Delta u$", "{py:meth}`HeatField.hessian <heatfield.HeatField.hessian>`: its trace is the right side"),
@@ -37,7 +37,7 @@ EQUATIONS: tuple[tuple[str, str, str], ...] = (
     ("A.5", "$O(m^2T)$; truncated sums $O(mkT)$, large clouds", '`method="dense"`; `method="fast"`, `tol`: [large clouds](../theory/fast.md)'),
     ("C.4", r"$\|\Phi(X)-\Phi(RX)\|/\|\Phi(X)\|$, change under rotation", "`heatfield bench rotation`, column deviation"),
     ("C.4", "alignment, the norm of the mean principal axis", "`heatfield bench summary`, column alignment"),
-    ("D.1, D.3", r"$\mathrm{Rips}_r(X)$, $\rho_\delta$, $\gamma$, $X_s$, $K_{s,r}$", '`complex="rips"` of {py:class}`heatfield.baselines.MPLandscape` and the others; [the bifiltration](../guide/baselines_persistence.md)'),
+    ("D.1, D.3", r"$\mathrm{Rips}_r(X)$, $\rho_\delta$, $\gamma$, $X_s$, $K_{s,r}$", '`complex="rips"` of {py:class}`heatfield_bench.baselines.MPLandscape` and the others; [the bifiltration](../guide/baselines_persistence.md)'),
 )  # fmt: skip
 FIGURES: tuple[tuple[str, str, str], ...] = (
     ("Figure 1, multiscale heat landscape", "{py:func}`heatfield.plot.heat_landscape`", "[gallery](../gallery/plot_heat_landscape.rst)"),

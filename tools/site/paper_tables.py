@@ -1,22 +1,21 @@
-"""The paper's tables of figures with ours beside them, from the records of ``heatfield bench``.
+"""The paper's tables of figures with ours beside them, from the results of ``heatfield bench``.
 
-Published figures are those of `heatfield.experiments`; ours are read from the result files and nowhere typed.
+Published figures are those of `heatfield_bench`; ours are read from the result files and nowhere typed.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from benchmarks.lib.results import RESULTS
-from heatfield.experiments import DATA_SETS, METHODS
-from heatfield.experiments._grid import found_key
-from heatfield.experiments._jobs import Context
-from heatfield.experiments._published import PUBLISHED
-from heatfield.experiments._store import Store
+from benchmarks.lib.results import ROOT
+from heatfield_bench import DATA_SETS, METHODS, mean_of
+from heatfield_bench._grid import found_record, remarks_on
+from heatfield_bench._jobs import Context
+from heatfield_bench._published import PUBLISHED
+from heatfield_bench._results import Record, Store
 
+RECORDS = ROOT / "bench" / "results"
 # Number in the paper: table of `heatfield bench`, what its figures are.
 TABLES = {
     1: ("main", "Classification accuracy, per cent"),
@@ -34,19 +33,12 @@ TABLES = {
     ),
     9: ("scales", "Number and range of scales: accuracy, per cent"),
 }
-# Records of splits that were made before the protocol: their names by row.
-_EARLIER = {
-    "HFS-simple": ("simple-mlp", "simple"),
-    "HFS-desc": ("desc-mlp", "desc"),
-    "HFS-full": ("full",),
-    "HFS+DGCNN": ("dgcnn",),
-}
 # Rows of the paper that are other rows here.
 _SAME = {"8 scales": "HFS-desc", "range 0.05, 0.25": "HFS-desc"}
 
 
 def section(number: int) -> list[str]:
-    """A table of the paper: published, ours on the same or rebuilt data, and on data that stand in for it."""
+    """A table of the paper: published, and ours on the same or rebuilt data."""
     name, what = TABLES[number]
     rows = PUBLISHED[name]
     sets = list(next(iter(rows.values())))
@@ -59,60 +51,31 @@ def section(number: int) -> list[str]:
 
 
 def _ours(table: str, row: str, data: str) -> str:
-    """What was computed for a cell, each with its data where these are not the paper's; may be empty."""
-    found = ""
-    for key, entry in DATA_SETS.items():
-        if data not in (entry.paper, entry.stands_for) or table == "runtime":
-            continue
-        task = "rotation" if table == "rotation" else "accuracy"
-        read = _lost if table == "rotation" else _score(entry.protocol.metric)
-        record = _record(key, _SAME.get(row, row), task)
-        if record is not None and (text := _shown(record, read)):
-            found += f"; {'' if entry.paper == data else f'{key}: '}{text}"
-    return found
-
-
-def _record(key: str, method: str, task: str) -> dict[str, Any] | None:
-    """The record that the tables show; of accuracies, if there is none, that of earlier splits."""
-    folder: Path = RESULTS / "experiments"
-    found = found_key(Context(Store(folder), "paper"), task, DATA_SETS[key], METHODS[method])
-    if found is not None:
-        return found[1]
-    for name in _EARLIER.get(method, ()) if task == "accuracy" else ():
-        for path in sorted((folder / key).glob(f"{name}-earlier-*.json")):
-            return json.loads(path.read_text())
-    return None
-
-
-def _score(metric: str) -> Callable[[dict[str, Any]], float | None]:
-    def read(split: dict[str, Any]) -> float | None:
-        return split["scores"]["none"].get(metric)
-
-    return read
-
-
-def _lost(split: dict[str, Any]) -> float | None:
-    return split["scores"]["none"]["macc"] - split["scores"]["rotation"]["macc"]
-
-
-def _shown(record: dict[str, Any], read: Callable[[dict[str, Any]], float | None]) -> str:
-    """Mean over the splits, their deviation and number, and the training where it is not the paper's."""
-    values: Sequence[float] = [v for split in record["splits"].values() if (v := read(split)) is not None]
-    if not values:
+    """What was computed for a cell on the paper's data set or its reconstruction; may be empty."""
+    if table == "runtime":
         return ""
-    mean, count = sum(values) / len(values), len(values)
-    budget = _budget(record) if record["budget"] != "paper" else ""
-    spread = (sum((v - mean) ** 2 for v in values) / max(1, count - 1)) ** 0.5
-    return f"**{mean:.1f}**" + (f" ± {spread:.1f}" if count > 1 else "") + f" ({count}{budget})"
+    task = "rotation" if table == "rotation" else "accuracy"
+    context = _context(RECORDS)
+    records = (
+        found_record(context, task, entry, METHODS[_SAME.get(row, row)])
+        for entry in DATA_SETS.values()
+        if entry.paper == data
+    )
+    return "".join(f"; {_shown(record, task)}" for record in records if record is not None)
 
 
-def _budget(record: dict[str, Any]) -> str:
-    """What of the training and of the data was reduced."""
-    recipe = record.get("recipe", {})
-    options = recipe.get("options", recipe)  # records of earlier splits have no estimator's options apart
-    points = options.get("train_points", options.get("n_points"))
-    text = f"; {options['epochs']} epochs" if "epochs" in options else ""
-    text += f" of {points} points" if points else ""
-    text += f", the last {options['whole_epochs']} of all" if options.get("whole_epochs") else ""
-    clouds = record.get("size", [None])[0]
-    return text + (f"; {clouds} clouds per class" if clouds else "")
+@cache
+def _context(folder: Path) -> Context:
+    return Context(Store(folder), "paper")
+
+
+def _shown(record: Record, task: str) -> str:
+    """Mean over the splits, their deviation and number, and what was not as in the paper."""
+    if task == "rotation":
+        plain, turned = record.values("none", "macc"), record.values("rotation", "macc")
+        values = {split: plain[split] - turned[split] for split in plain}
+    else:
+        values = record.values()
+    found = mean_of(values)
+    spread = f" ± {found.sd:.1f}" if found.n > 1 else ""
+    return f"**{found.mean:.1f}**{spread} ({'; '.join([str(found.n), *remarks_on(record)])})"

@@ -1,4 +1,4 @@
-"""The public names of the library, found by walking ``__all__``: a new name has its page by itself."""
+"""The public names of library and bench, found by walking ``__all__``: a new name has its page by itself."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import importlib
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-# Public packages that `import heatfield` does not list.
-FURTHER = ("heatfield.report",)
+# Public packages that `heatfield` does not list; those of the bench only where it is installed.
+FURTHER = ("heatfield.report", "heatfield_bench", "heatfield_bench.networks")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Name:
 
 
 def modules() -> list[str]:
-    """``heatfield`` and every public package below it, in the order of ``__all__``."""
+    """``heatfield``, ``heatfield_bench`` and every public package below them, in the order of ``__all__``."""
     found: list[str] = []
 
     def visit(path: str) -> None:
@@ -60,7 +61,7 @@ def modules() -> list[str]:
 
     visit("heatfield")
     for path in FURTHER:
-        if path not in found:
+        if path not in found and find_spec(path.split(".")[0]) is not None:
             visit(path)
     return found
 

@@ -44,7 +44,7 @@ _FAST = (
     ),
     (
         "_sums.fourier.interpolate._interpolate",
-        (_CUBE, _WEIGHTS, "i8", "f8[:,:]", _ROW, _ROW, _TABLE, "UniTuple(i8, 12)"),
+        (_CUBE, _WEIGHTS, "i8", _TABLE, _ROW, _ROW, _TABLE, "UniTuple(i8, 12)"),
     ),
     (
         "_sums.fourier.upsampled_grid._apply",

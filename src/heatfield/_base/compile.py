@@ -43,8 +43,7 @@ EXACT = {"contract"}
 # The parts of the package in the order of imports: a part imports only itself and those before it.
 PARTS = (
     "_base", "_cloud", "_sums", "_signatures", "_field", "_features", "sampling", "io", "nn", "_classifier",
-    "_search", "_points", "baselines", "datasets", "cluster", "experiments", "patterns", "plot", "view",
-    "report", "cli",
+    "_search", "_points", "datasets", "cluster", "patterns", "plot", "view", "report", "cli",
 )  # fmt: skip
 
 _setting = threading.Lock()
@@ -95,7 +94,8 @@ def _own_folder(folder: Path) -> Path | None:
 def _folders(part: str) -> tuple[Path, ...]:
     """Where compiled code of this part may be kept, best first."""
     name = f"compiled-{source_digest(part)}"
-    if config.CACHE_DIR:
+    # Not where numba has it from a file in the current folder: what lies in the cache is unpickled.
+    if "NUMBA_CACHE_DIR" in os.environ and config.CACHE_DIR:
         return (Path(config.CACHE_DIR) / name,)
     places = [p for p in (_own_folder(user_cache() / "machine-code"), _private_cache()) if p is not None]
     for place in places[:1]:

@@ -6,9 +6,12 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from importlib.util import find_spec
+from typing import Any, NoReturn
 
 from heatfield import __version__
+
+BENCH = "heatfield_bench"  # of another distribution
 
 # verb: (module, what it does). A module offers add_arguments(parser) and run(options) -> exit code.
 VERBS = {
@@ -20,7 +23,10 @@ VERBS = {
     "info": ("._info", "say what is in a file, and what describing it would cost"),
     "view": ("._view", "make a page to look at one cloud: turn it, colour it, step through the scales"),
     "report": ("._report", "make a page about a folder: map, spectra, classes, neighbours, outliers"),
-    "bench": ("._bench", "compute the tables of the paper, and show them beside the published figures"),
+    "bench": (
+        f"{BENCH}._command",
+        "compute the tables of the paper, and show them beside the published figures",
+    ),
     "search": ("._search", "index clouds, and find those most like a file"),
     "pattern": ("._pattern", "test a point pattern: clustered, regular or random, and at which distances"),
     "demo": ("._demo", "describe and classify built-in data, and draw two pictures"),
@@ -49,7 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for verb, (module, summary) in VERBS.items():
         sub = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if verb in words[:1]:  # only the verb that was called loads its module
-            importlib.import_module(module, __name__).add_arguments(sub)
+            if module.startswith(BENCH) and find_spec(BENCH) is None:
+                print(f"heatfield {verb}: not installed; pip install heatfield-bench", file=sys.stderr)
+                return 2
+            _loaded(module).add_arguments(sub)
     options = parser.parse_args(words)
     if options.verb is None:
         parser.print_help()
@@ -61,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     announce.wanted = False if getattr(options, "quiet", False) else before
     try:
         with prompt_stop():
-            return int(importlib.import_module(VERBS[options.verb][0], __name__).run(options))
+            return int(_loaded(VERBS[options.verb][0]).run(options))
     except KeyboardInterrupt:
         print("heatfield: stopped", file=sys.stderr)
         return 130
@@ -72,3 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     finally:
         announce.wanted = before
+
+
+def _loaded(module: str) -> Any:
+    return importlib.import_module(module, __name__)

@@ -43,7 +43,7 @@ def find_page(site: Path, name: str | None) -> Path:
 def _named(site: Path, name: str) -> Path | None:
     """A public name, or the path of a page."""
     short = name.removeprefix("hf.").removeprefix("heatfield.")
-    api = [f"api/heatfield.{short}.html", f"api/heatfield.{short}-class.html"]
+    api = [f"api/{full}{kind}.html" for full in (f"heatfield.{short}", name) for kind in ("", "-class")]
     for path in (*api, f"{name.removesuffix('.html')}.html", f"{name.rstrip('/')}/index.html"):
         page = (site / path).resolve()
         # Names are compared letter by letter: on some file systems Signatures would open signatures.

@@ -8,10 +8,9 @@ from .._base.optional import need as _need
 
 _need("torch", "heatfield.nn", "torch", verb="needs")
 
-from . import networks
 from ._dgcnn import HFSDGCNN
 from ._features import HeatFeatures, pad_clouds
 from ._full import HFSFull
 from ._transform import ClosedFormFeatures
 
-__all__ = ["HFSDGCNN", "ClosedFormFeatures", "HFSFull", "HeatFeatures", "networks", "pad_clouds"]
+__all__ = ["HFSDGCNN", "ClosedFormFeatures", "HFSFull", "HeatFeatures", "pad_clouds"]

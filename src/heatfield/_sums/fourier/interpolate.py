@@ -49,4 +49,6 @@ def interpolate(grid: Array, width: int, places: Array, center: Array, steps: Ar
     per grid step; the order is W; z, y, x; zz, zy, zx, yy, yx, xx, where x is the last axis.
     """
     table = kernel_polynomials(width)
+    # All places come as a whole array, some as a part of one, which would be compiled anew.
+    places = np.ascontiguousarray(places)
     _interpolate(grid, table, width, places, center, steps, out, LIKE[table.shape[2]])

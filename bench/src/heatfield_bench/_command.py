@@ -1,0 +1,140 @@
+"""``heatfield bench``: the paper's tables, computed cell by cell and shown beside the published figures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heatfield.cli._survey import add_cluster
+
+from .tables import TABLES
+
+if TYPE_CHECKING:
+    from . import Grid
+
+
+FIGURES = ("figure1", "figure2")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "tables:\n" + "\n".join(f"  {name:12s} {title}" for name, title in TABLES.items())
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="which tables (default: all, see below)")
+    parser.add_argument(
+        "--budget", default="smoke",
+        help="smoke (minutes, no conclusions), reduced (networks with few epochs) or paper (default smoke)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--data", action="append", default=[], metavar="NAME=FOLDER",
+        help="folder of a data set; an unknown NAME is your own data, one folder per class (repeatable)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--results", type=Path, default=Path("heatfield-experiments"),
+        help="folder of the results; a run goes on with what is there (default heatfield-experiments)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sets", nargs="+", metavar="NAME", help="only these data sets (the table dimension has none)"
+    )
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
+    parser.add_argument(
+        "--splits", type=int, metavar="N",
+        help="only the first N splits or folds; a later run computes the others",
+    )  # fmt: skip
+    parser.add_argument(
+        "--show", action="store_true", help="compute nothing, write the pages and print TABLEs at a budget"
+    )
+    parser.add_argument("--again", action="store_true", help="compute again what is done already")
+    parser.add_argument("--figures", action="store_true", help="also draw the paper's figures 1 and 2")
+    parser.add_argument("--jobs", type=int, help="threads of feature extraction, -1 for all (default 1)")
+    add_cluster(parser)
+    parser.add_argument("--quiet", action="store_true", help="print only errors")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0: all cells are there. 1: some failed. 2: the options are wrong."""
+    from . import run as compute
+    from ._findings import findings
+    from ._page import check_ours, markdown, page_places, write_pages
+    from .tables import table
+
+    for name in options.tables:
+        table(name)  # an unknown one is said before anything is done
+    check_ours([options.results / f"{name}.png" for name in FIGURES] if options.figures else [])
+    check_ours(list(page_places(options.results, options.budget).values()))
+    failed = 0
+    grids = _shown(options) if options.show else []
+    if not options.show:
+        counts = compute(
+            options.tables or None, budget=options.budget, data=_folders(options.data),
+            results=options.results, sets=options.sets, methods=options.methods, splits=options.splits,
+            n_jobs=options.jobs, again=options.again, quiet=options.quiet,
+            client=options.cluster,
+        )  # fmt: skip
+        failed = counts["failed"]
+        if not options.quiet:
+            print(
+                f"{counts['computed']} cells computed, {counts['before']} were there, "
+                f"{counts['elsewhere']} are being computed by another run, {failed} failed"
+            )
+    if options.figures:
+        _draw(options.results)
+    pages = write_pages(options.results, budget=options.budget)
+    if options.show and not options.quiet:
+        found = findings(options.results, budget=options.budget)
+        print(markdown(grids, found))
+    if not options.quiet:
+        print("pages -> " + ", ".join(str(path) for path in pages.values()), file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _shown(options: argparse.Namespace) -> list[Grid]:
+    """The tables that are there; options that would have no effect are refused, and no table is an error."""
+    from . import show
+    from ._results import Store
+
+    for name in ("sets", "methods", "splits", "again", "data", "jobs", "cluster"):
+        given = getattr(options, name)
+        if given is not None and given is not False and given != []:
+            raise ValueError(f"--show computes nothing: leave out --{name}")
+    if not options.results.is_dir():
+        raise ValueError(f"there is no folder {str(options.results)!r}; run without --show first")
+    found = show(options.tables or None, budget=options.budget, results=options.results)
+    if found:
+        return found
+    of = f" of {', '.join(options.tables)}" if options.tables else ""
+    kept = sorted({record.key.budget for record in Store(options.results).records()})
+    there = f"there are records of the budgets {', '.join(kept)}" if kept else "run without --show first"
+    raise ValueError(f"{str(options.results)!r} has no result{of} at the budget {options.budget}; {there}")
+
+
+def _draw(folder: Path) -> None:
+    """Figure 1, the heat landscape of a branching cloud in the plane, and figure 2, the way to the vector."""
+    import matplotlib
+
+    from ._page import WRITER
+
+    matplotlib.use("Agg")  # files only, also where there is no screen
+    from heatfield import plot
+    from heatfield.datasets import make_branching_tree, make_mixed_shape
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tree = make_branching_tree(600, random_state=0)[0][:, [0, 2]]
+    drawn = (plot.heat_landscape(tree), plot.pipeline(make_mixed_shape()[0]))
+    for name, axes in zip(FIGURES, drawn, strict=True):
+        mark = {"Software": f"{WRITER.replace('`', '')} --figures"}
+        axes.flat[0].figure.savefig(folder / f"{name}.png", dpi=110, metadata=mark)
+
+
+def _folders(words: list[str]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for word in words:
+        name, sign, folder = word.partition("=")
+        if not sign or not name or not folder:
+            raise ValueError(f"--data must be NAME=FOLDER, got {word!r}")
+        if name in found:
+            raise ValueError(f"--data gives {name} twice: {str(found[name])!r} and {folder!r}")
+        found[name] = Path(folder)
+    return found

@@ -1,0 +1,415 @@
+"""Train a method on splits of a data set and score it on test clouds, as they are and after changes."""
+
+from __future__ import annotations
+
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from heatfield import HFSDescriptor
+from heatfield._base.check import Array, HeatFieldWarning
+from heatfield._classifier.preprocessing import AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
+from heatfield._features.layout import Layout
+from heatfield._features.round_off import ROUND_OFF
+
+from ._methods import PUBLISHED_EPOCHS, Method, class_of, epochs_within, made, name_of
+from ._protocol import scores
+from ._sets import Loaded
+
+# Splits of a descriptor row that are trained together.
+TOGETHER = 20
+MOST_KEPT = 32  # tables of features
+Kept = dict[str, Any]  # features by what they are of
+
+
+def evaluate(
+    method: Method,
+    recipe: dict[str, Any],
+    data: Loaded,
+    splits: Sequence[int],
+    changes: Sequence[Change],
+    kept: Kept | None = None,
+    *,
+    n_jobs: int = 1,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Scores of each split: ``scores`` by change, ``seconds``, and what else is known.
+
+    A recipe with ``train_per_class`` trains on that many clouds of each class only, nested: fewer are always
+    among more. ``kept`` holds features from one call to the next; without, nothing is taken from before.
+    """
+    run = _descriptor if method.family == "descriptor" else _estimator
+    for split, said, more in run(method, recipe, data, splits, changes, kept, n_jobs):
+        truth = data.labels[data.tests[split]]
+        found: dict[str, Any] = {
+            "scores": {c.label: scores(truth, p) for c, p in zip(changes, said, strict=True)},
+            "train": int(train_rows(data, split, recipe).sum()),
+            "test": len(truth),
+            "seed": split,
+        }
+        if len(changes) > 1:
+            found["changed"] = {
+                c.label: int((p != said[0]).sum()) for c, p in zip(changes[1:], said[1:], strict=True)
+            }
+        yield split, found | more
+
+
+def train_rows(data: Loaded, split: int, recipe: dict[str, Any]) -> NDArray[np.bool_]:
+    """The training clouds of a split."""
+    train = ~data.tests[split]
+    count = recipe.get("train_per_class")
+    if count is None:
+        return train
+    kept = np.zeros_like(train)
+    rng = np.random.default_rng(np.random.SeedSequence([int(data.content[:8], 16), split]))
+    for label in np.unique(data.labels):
+        kept[rng.permutation(np.flatnonzero(train & (data.labels == label)))[:count]] = True
+    return kept
+
+
+Found = Iterator[tuple[int, list[NDArray], dict[str, Any]]]
+
+
+def _descriptor(
+    method: Method, recipe: dict[str, Any], data: Loaded, splits: Sequence[int],
+    changes: Sequence[Change], kept: Kept | None, n_jobs: int,
+) -> Found:  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HeatFieldWarning)  # gaps are counted in the record
+        tables = [features_of(method, data, change, kept, n_jobs=n_jobs) for change in changes]
+    features, seconds = tables[0]
+    layout = layout_of(method, data.n_dims, features.shape[1])
+    known: dict[str, Any] = {
+        "columns": features.shape[1],
+        "imputed_clouds": int((~np.isfinite(features)).any(axis=1).sum()),
+    }
+    if len(changes) > 1:
+        known["deviation"] = {
+            c.label: _deviation(features, t) for c, (t, _) in zip(changes[1:], tables[1:], strict=True)
+        }
+    for first in range(0, len(splits), TOGETHER):
+        chosen = splits[first : first + TOGETHER]
+        results = read_out(
+            recipe, layout, [t for t, _ in tables], data.labels, [data.tests[k] for k in chosen],
+            list(chosen), trains=[train_rows(data, k, recipe) for k in chosen],
+        )  # fmt: skip
+        for split, (said, took) in zip(chosen, results, strict=True):
+            yield split, said, known | {"seconds": {"extract": round(seconds, 3), **took}}
+
+
+def _deviation(features: Array, after: Array) -> float:
+    """The paper's check: the mean over clouds of |F(X) - F(RX)| / |F(X)|, over features that are defined."""
+    both = np.isfinite(features) & np.isfinite(after)
+    size = np.sqrt((np.where(both, features, 0.0) ** 2).sum(axis=1))
+    gap = np.sqrt((np.where(both, features - after, 0.0) ** 2).sum(axis=1))
+    known = size > 0
+    return float((gap[known] / size[known]).mean()) if known.any() else float("nan")
+
+
+def _estimator(
+    method: Method, recipe: dict[str, Any], data: Loaded, splits: Sequence[int],
+    changes: Sequence[Change], kept: Kept | None, n_jobs: int,
+) -> Found:  # fmt: skip
+    learned = method.family == "learned"
+    clouds = {change: changed(data.clouds, change) for change in changes}
+    options = dict(recipe["options"])
+
+    def compute() -> tuple[Any, float]:
+        started = time.perf_counter()
+        first = made(method.kind, options, random_state=0, progress=False, n_jobs=n_jobs)
+        return first.point_table(data.clouds), time.perf_counter() - started
+
+    table, took = _from(kept, f"{data.content} points {options}", compute) if learned else (None, 0.0)
+    for split in splits:
+        test = data.tests[split]
+        train = train_rows(data, split, recipe)
+        if "steps" in recipe:
+            most = PUBLISHED_EPOCHS.get(name_of(method.kind), 250)
+            options["epochs"] = epochs_within(recipe["steps"], int(train.sum()), most)
+        model = made(method.kind, options, random_state=split, progress=False, n_jobs=n_jobs)
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore", HeatFieldWarning)  # changed clouds are unlike the training clouds
+            started = time.perf_counter()
+            if table is not None:
+                model.fit_features(table.take(train), data.labels[train], n_dims=data.n_dims)
+            else:
+                model.fit([data.clouds[i] for i in np.flatnonzero(train)], data.labels[train])
+            fitted = time.perf_counter()
+            said = []
+            for change in changes:
+                if table is not None and change == NONE:
+                    said.append(model.predict_features(table.take(test)))
+                else:
+                    said.append(np.asarray(model.predict([clouds[change][i] for i in np.flatnonzero(test)])))
+            end = time.perf_counter()
+        seconds = {"extract": took, "train": fitted - started, "predict": (end - fitted) / len(changes)}
+        more: dict[str, Any] = {"seconds": {k: round(v, 3) for k, v in seconds.items()}}
+        history = None if isinstance(method.kind, type) else getattr(model, "history_", None)
+        if history:
+            more |= {"epochs": len(history), "train_accuracy": round(100.0 * history[-1]["accuracy"], 3)}
+        yield split, said, more
+
+
+def descriptor_of(method: Method, n_dims: int) -> Any:
+    """The estimator that describes clouds of a descriptor method, all its blocks."""
+    found = class_of(method.kind)(**method.options)
+    return found._fit_dims(n_dims) if isinstance(found, HFSDescriptor) else found
+
+
+def layout_of(method: Method, n_dims: int, width: int = 0) -> Layout:
+    """The columns that a descriptor method reads, named as they are in its own table.
+
+    A class of the user's own may have no layout: then it has ``width`` columns, none of them in a block.
+    """
+    descriptor = descriptor_of(method, n_dims)
+    if not hasattr(descriptor, "layout"):
+        return Layout(tuple(f"column_{i}" for i in range(width)), {})
+    return _chosen(method, descriptor.layout())[0]
+
+
+def features_of(
+    method: Method, data: Loaded, change: Change, kept: Kept | None = None, *, n_jobs: int = 1
+) -> tuple[Array, float]:
+    """Descriptors (N, columns) of all clouds after a change, and the seconds that computing them took."""
+    if isinstance(method.kind, type):  # what it depends on besides its options is not known
+        return _own_features(method, changed(data.clouds, change), n_jobs)
+    descriptor = descriptor_of(method, data.n_dims)
+
+    def compute() -> tuple[Array, float]:
+        clouds = changed(data.clouds, change)
+        descriptor.set_params(n_jobs=n_jobs)
+        started = time.perf_counter()
+        table = np.asarray(descriptor.fit_transform(clouds))
+        return table, time.perf_counter() - started
+
+    table, seconds = _from(
+        kept, f"{data.content} {method.kind} {dict(method.options)} {change.label}", compute
+    )
+    return table[:, _chosen(method, descriptor.layout())[1]], seconds
+
+
+def _from(kept: Kept | None, name: str, compute: Callable[[], Any]) -> Any:
+    """What was kept under a name, or computed now and kept."""
+    if kept is None:
+        return compute()
+    if name not in kept:
+        kept[name] = compute()
+        while len(kept) > MOST_KEPT:
+            del kept[next(iter(kept))]  # the oldest
+    return kept[name]
+
+
+def _own_features(method: Method, clouds: list[Array], n_jobs: int) -> tuple[Array, float]:
+    """Descriptors by a class of the user's own."""
+    descriptor = made(method.kind, method.options, n_jobs=n_jobs)
+    started = time.perf_counter()
+    table = np.asarray(descriptor.fit_transform(clouds), dtype=np.float64)
+    seconds = time.perf_counter() - started
+    if table.ndim != 2 or len(table) != len(clouds) or not table.shape[1]:
+        wanted = f"a row for each of {len(clouds)} clouds"
+        raise ValueError(f"fit_transform of {method.name!r} must give {wanted}, got shape {table.shape}")
+    chosen = _chosen(method, descriptor.layout())[1] if method.blocks else slice(None)
+    return table[:, chosen], seconds
+
+
+def _chosen(method: Method, whole: Layout) -> tuple[Layout, Any]:
+    if method.blocks is None:
+        return whole, slice(None)
+    columns: dict[str, slice] = {}
+    at: list[int] = []
+    for block, place in whole.columns.items():
+        if block in method.blocks:
+            columns[block] = slice(len(at), len(at) + place.stop - place.start)
+            at += range(place.start, place.stop)
+    return Layout(tuple(whole.names[i] for i in at), columns), at
+
+
+WIDTHS, ALPHA = (128, 64), 1.0
+
+
+def read_out(
+    recipe: dict[str, Any],
+    layout: Layout,
+    tables: Sequence[Array],
+    labels: NDArray,
+    tests: Sequence[NDArray[np.bool_]],
+    seeds: Sequence[int],
+    *,
+    trains: Sequence[NDArray[np.bool_]] | None = None,
+) -> list[tuple[list[NDArray], dict[str, float]]]:
+    """Train on the first table, split by split, and predict the test rows of all tables.
+
+    The first table holds the clouds as they are; the others are the same clouds after a change.
+
+    Returns
+    -------
+    found : list
+        For each split the labels of the test rows by every table, and seconds of training and prediction.
+    """
+    chosen = [~test for test in tests] if trains is None else list(trains)
+    classes, positions = np.unique(labels, return_inverse=True)
+    scaled = [_scaler(layout).fit(tables[0][train]) for train in chosen]
+    started = time.perf_counter()
+    with threadpool_limits(1):
+        models = _trained(
+            recipe,
+            [scale.transform(tables[0][train]) for scale, train in zip(scaled, chosen, strict=True)],
+            [positions[train] for train in chosen],
+            len(classes),
+            seeds,
+        )
+        training = (time.perf_counter() - started) / len(chosen)
+        found = []
+        for model, scale, test in zip(models, scaled, tests, strict=True):
+            started = time.perf_counter()
+            said = [classes[model(scale.transform(table[test]))] for table in tables]
+            seconds = (time.perf_counter() - started) / len(tables)
+            found.append((said, {"train": round(training, 3), "predict": round(seconds, 4)}))
+    return found
+
+
+def _scaler(layout: Layout) -> Any:
+    return make_pipeline(GapImputer(), RoundOffScaler(ROUND_OFF[np.dtype(np.float64)], magnitudes(layout)))
+
+
+def _trained(
+    recipe: dict[str, Any],
+    tables: list[Array],
+    labels: list[NDArray],
+    n_classes: int,
+    seeds: Sequence[int],
+) -> list[Any]:
+    """For each table a function from standardised rows to positions of classes."""
+    if recipe["head"] == "mlp" and recipe["trainer"] != "scikit-learn":
+        from ._mlps import train_mlps
+
+        networks = train_mlps(
+            tables, labels, n_classes, seeds, widths=WIDTHS, alpha=ALPHA, max_epochs=recipe["epochs"]
+        )
+        return [lambda rows, net=net: net.scores(rows).argmax(axis=1) for net in networks]
+    found = []
+    for table, label, seed in zip(tables, labels, seeds, strict=True):
+        if recipe["head"] == "mlp":
+            model: Any = AnnealedMLP(WIDTHS, alpha=ALPHA, max_iter=recipe["epochs"], random_state=seed)
+        elif recipe["head"] == "lda":
+            model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+        else:
+            model = SVC(C=10.0, break_ties=True, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the budget says how many epochs
+            found.append(model.fit(table, label).predict)
+    return found
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of clouds, and how strong it is.
+
+    ``rotation``: each cloud by its own rotation (Haar measure). ``noise``: Gaussian, with the level times the
+    root mean square distance from the centroid as standard deviation. ``missing``: the level is the
+    share of points that is left out at random. ``outliers``: so many points, as a share, are added uniformly
+    in the box of the cloud. ``none``: as it is.
+    """
+
+    name: str
+    level: float = 0.0
+
+    @property
+    def label(self) -> str:
+        """As records and tables name it."""
+        return self.name if self.level == 0.0 else f"{self.name} {self.level:g}"
+
+
+NONE = Change("none")
+ROTATION = Change("rotation")
+ROBUSTNESS = (
+    *(Change("noise", level) for level in (0.01, 0.03, 0.1)),
+    *(Change("missing", level) for level in (0.25, 0.5, 0.75)),
+    *(Change("outliers", level) for level in (0.01, 0.05, 0.2)),
+)
+
+
+def changed(clouds: list[Array], change: Change) -> list[Array]:
+    """The clouds after the change; that of a cloud depends on its number alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cloud = np.random.default_rng(0).normal(size=(40, 3))
+    >>> turned, = changed([cloud], ROTATION)
+    >>> bool(np.allclose(np.linalg.norm(turned, axis=1), np.linalg.norm(cloud, axis=1)))
+    True
+    >>> [len(changed([cloud], Change(*c))[0]) for c in (("missing", 0.25), ("outliers", 0.05))]
+    [30, 42]
+    """
+    if change.name == "none":
+        return clouds
+    make = _MAKERS[change.name]
+    seed = zlib.crc32(change.label.encode())
+    return [
+        make(cloud, change.level, np.random.default_rng(np.random.SeedSequence([seed, number])))
+        for number, cloud in enumerate(clouds)
+    ]
+
+
+def haar_rotation(n: int, rng: Generator) -> Array:
+    """A rotation of n dimensions, uniform by the Haar measure: the paper's recipe."""
+    q, r = np.linalg.qr(rng.normal(size=(n, n)))
+    q = q * np.sign(np.diag(r))
+    if np.linalg.det(q) < 0:
+        q[:, 0] = -q[:, 0]
+    return q
+
+
+def _rotated(cloud: Array, _: float, rng: Generator) -> Array:
+    return cloud @ haar_rotation(cloud.shape[1], rng).T
+
+
+def _noisy(cloud: Array, level: float, rng: Generator) -> Array:
+    size = np.sqrt(((cloud - cloud.mean(axis=0)) ** 2).sum(axis=1).mean())
+    return cloud + level * size * rng.normal(size=cloud.shape)
+
+
+def _thinned(cloud: Array, level: float, rng: Generator) -> Array:
+    kept = max(1, round((1.0 - level) * len(cloud)))
+    return cloud[np.sort(rng.permutation(len(cloud))[:kept])]
+
+
+def _with_outliers(cloud: Array, level: float, rng: Generator) -> Array:
+    low, high = cloud.min(axis=0), cloud.max(axis=0)
+    return np.concatenate([cloud, rng.uniform(low, high, size=(round(level * len(cloud)), cloud.shape[1]))])
+
+
+_MAKERS: dict[str, Any] = {
+    "rotation": _rotated,
+    "noise": _noisy,
+    "missing": _thinned,
+    "outliers": _with_outliers,
+}
+
+
+def alignment(clouds: list[Array]) -> float:
+    """The norm of the mean principal axis: 1 where all clouds point the same way, near 0 where none do.
+
+    The sign of each axis is that with a positive last coordinate (the up axis of scans); the paper fixes
+    a hemisphere without saying which.
+    """
+    axes = []
+    for cloud in clouds:
+        if len(cloud) < 2:
+            continue
+        _, vectors = np.linalg.eigh(np.cov(cloud.T))
+        axis = vectors[:, -1]
+        axes.append(axis if axis[-1] >= 0 else -axis)
+    return float(np.linalg.norm(np.mean(axes, axis=0)))

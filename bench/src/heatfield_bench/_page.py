@@ -1,0 +1,223 @@
+"""The tables as Markdown, LaTeX and HTML: ours, the paper's, the difference, and how a cell was computed."""
+
+from __future__ import annotations
+
+import html
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from heatfield._base.arrays import open_regular
+from heatfield._base.files import write_atomically
+
+from ._findings import RULE, findings
+from ._grid import Cell, Grid
+
+LEGEND = (
+    "Each cell: ours with the standard deviation over splits, then in brackets the paper's figure and the "
+    "difference; a bracket alone is a row that was not run. The paper's figure stands beside its own data "
+    "set or the reconstruction of it, never beside another. Of a network the longest training there is is "
+    "shown: `15 epochs` where that is less than the paper's, `underfit` where it is right on less than 95 % "
+    "of its training clouds, `other folds` where its folds are not those of the other rows. `k of n` are the "
+    "splits that are done, where some are missing."
+)
+WRITER = "Written by `heatfield bench"  # what every page begins with, so that no other file is replaced
+WIDEST = 200  # characters of a line of Markdown
+
+
+def write_pages(results: str | Path, *, budget: str) -> dict[str, Path]:
+    """Write the three pages of all tables into the folder of results."""
+    from ._api import show
+
+    grids = show(budget=budget, results=results)
+    found = findings(results, budget=budget)
+    pages = {"markdown": markdown(grids, found), "latex": latex(grids), "html": page(grids, found)}
+    places = page_places(results, budget)
+    Path(results).mkdir(parents=True, exist_ok=True)
+    check_ours(list(places.values()))
+    for kind, text in pages.items():
+        write_atomically(places[kind], text.encode())
+    return places
+
+
+def page_places(results: str | Path, budget: str) -> dict[str, Path]:
+    """Where the pages of a budget are."""
+    name = "tables-smoke" if budget == "smoke" else "tables"
+    suffixes = {"markdown": ".md", "latex": ".tex", "html": ".html"}
+    return {kind: Path(results) / f"{name}{suffix}" for kind, suffix in suffixes.items()}
+
+
+def check_ours(places: Sequence[Path]) -> None:
+    """A ValueError where a file that would be replaced was not written by this command."""
+    for place in places:
+        if place.exists():
+            with open_regular(place) as file:
+                start = file.read(4096)
+            if not any(mark.encode() in start for mark in (WRITER, WRITER.replace("`", ""))):
+                raise ValueError(
+                    f"{place} was not written by heatfield bench: give another folder of results"
+                )
+
+
+def number(value: float, digits: int) -> str:
+    """As printed; a question mark for what is not known."""
+    return "?" if not math.isfinite(value) else f"{value:.{digits}f}"
+
+
+def parts(cell: Cell) -> tuple[str, str, list[str]]:
+    """Ours, the bracket with the paper's, and the remarks of a cell."""
+    if cell.text:
+        return cell.text, "", []
+    if cell.ours is None:
+        return "", f"({number(cell.paper, cell.digits)})" if cell.paper is not None else "", []
+    own = number(cell.ours.mean, cell.digits)
+    if cell.ours.n > 1:
+        own += f" ± {number(cell.ours.sd, cell.digits)}"
+    bracket = ""
+    if cell.paper is not None and cell.difference is not None:
+        sign = "+" if cell.difference >= 0 else "-"
+        bracket = f"({number(cell.paper, cell.digits)}, {sign}{number(abs(cell.difference), cell.digits)})"
+    remarks = list(cell.remarks)
+    if cell.ours.n < cell.expected:
+        remarks.append(f"{cell.ours.n} of {cell.expected}")
+    return own, bracket, remarks
+
+
+def markdown(grids: Sequence[Grid], found: Sequence[str], *, folder: str = "") -> str:
+    """All tables, and what was found; ``folder`` is where the files of results are, seen from the page."""
+    lines = ["# Experiments", "", f"{WRITER} --show`; no figure is typed by hand.", "", *_wrapped(LEGEND), ""]
+    for grid in grids:
+        lines += [f"## {grid.title}", ""]
+        rows = [(label, [_markdown_cell(cell) for cell in cells]) for label, cells in grid.rows]
+        for chosen in _column_groups(grid.columns, rows):
+            lines += [
+                f"| | {' | '.join(grid.columns[i] for i in chosen)} |",
+                "|---" * (len(chosen) + 1) + "|",
+            ]
+            lines += [
+                f"| {label} | {' | '.join(cells[i] for i in chosen)} |"
+                for label, cells in rows
+                if any(cells[i] for i in chosen)
+            ]
+            lines.append("")
+        notes = [line for note in grid.notes for line in _wrapped(f"* {note}", "  ")]
+        source = [f"* Results: [{grid.source}]({folder}{grid.source})"] if grid.source else []
+        lines += [*notes, *source, ""]
+    if found:
+        told = [line for sentence in found for line in _wrapped(f"* {sentence}", "  ")]
+        lines += ["## The paper's findings", "", *_wrapped(RULE), "", *told, ""]
+    return "\n".join(lines)
+
+
+def _column_groups(columns: Sequence[str], rows: Sequence[tuple[str, list[str]]]) -> Iterator[list[int]]:
+    """Columns of a table that fit into one line each."""
+    label = max((len(name) for name, _ in rows), default=0)
+    widths = [max([len(name), *(len(cells[i]) for _, cells in rows)]) for i, name in enumerate(columns)]
+    group: list[int] = []
+    for i, width in enumerate(widths):
+        if group and label + 4 + sum(widths[k] + 3 for k in group) + width + 3 > WIDEST:
+            yield group
+            group = []
+        group.append(i)
+    yield group
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _markdown_cell(cell: Cell) -> str:
+    own, bracket, remarks = parts(cell)
+    return " ".join(filter(None, [own, bracket, ", ".join(remarks)]))
+
+
+def latex(grids: Sequence[Grid]) -> str:
+    """A table each, for booktabs."""
+    lines = [f"% {WRITER.replace('`', '')} --show. Needs booktabs.", ""]
+    for grid in grids:
+        heads = " & ".join(map(_tex, grid.columns))
+        lines += [
+            r"\begin{table}", rf"\caption{{{_tex(grid.title)}}}", rf"\label{{tab:{grid.name}}}",
+            rf"\begin{{tabular}}{{l{'c' * len(grid.columns)}}}", r"\toprule", rf" & {heads} \\", r"\midrule",
+        ]  # fmt: skip
+        for label, cells in grid.rows:
+            lines.append(f"{_tex(label)} & {' & '.join(map(_tex_cell, cells))} " + r"\\")
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [rf"\par {_tex(note)}" for note in grid.notes] + [r"\end{table}", ""]
+    return "\n".join(lines)
+
+
+def _tex(text: str) -> str:
+    out = text.replace("\\", r"\textbackslash ")
+    for sign in "&%$#_{}":
+        out = out.replace(sign, f"\\{sign}")
+    for sign, word in (("~", r"\textasciitilde "), ("^", r"\textasciicircum "), ("±", r"$\pm$")):
+        out = out.replace(sign, word)
+    return out
+
+
+def _tex_cell(cell: Cell) -> str:
+    own, bracket, remarks = parts(cell)
+    mark = rf"\textsuperscript{{{_tex(', '.join(remarks))}}}" if remarks else ""
+    return f"{_tex(own)}{mark} {_tex(bracket)}".strip()
+
+
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 1500px;
+  padding: 0 1rem; color: #222; }
+table { border-collapse: collapse; margin: 0 0 1.5rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+td, small, nav a { white-space: nowrap; } nav a { margin-right: 1em; } .wide { overflow-x: auto; }
+tr > :first-child { position: sticky; left: 0; background: #fff; }
+code { background: #f2f2f2; padding: 0 .2em; }
+small { color: #666; display: block; } .less { color: #a33; } .more { color: #275; }
+"""
+
+
+def page(grids: Sequence[Grid], found: Sequence[str]) -> str:
+    """One HTML file that loads nothing; below each table a link to its results."""
+    say = html.escape
+    links = "".join(f"<a href='#{say(grid.name)}'>{say(grid.title)}</a> " for grid in grids)
+    links += "<a href='#findings'>The paper's findings</a>" if found else ""
+    body = [f"<p>{_code(LEGEND)}</p><nav>{links}</nav>"]
+    for grid in grids:
+        heads = "".join(f"<th>{say(c)}</th>" for c in grid.columns)
+        body.append(f"<h2 id='{say(grid.name)}'>{say(grid.title)}</h2>")
+        body.append(f"<div class='wide'><table><tr><th></th>{heads}</tr>")
+        for label, cells in grid.rows:
+            body.append(f"<tr><th>{say(label)}</th>{''.join(map(_html_cell, cells))}</tr>")
+        body.append("</table></div>" + "".join(f"<p>{say(note)}</p>" for note in grid.notes))
+        if grid.source:
+            body.append(f"<p>Results: <a href='{say(grid.source)}'>{say(grid.source)}</a></p>")
+    if found:
+        body.append(f"<h2 id='findings'>The paper's findings</h2><p>{_code(RULE)}</p>")
+        body.append("<ul>" + "".join(f"<li>{say(f)}</li>" for f in found) + "</ul>")
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        f"<!doctype html><!-- {WRITER.replace('`', '')} --show. --><html lang='en'><meta charset='utf-8'>"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<title>heatfield: experiments</title><style>{_STYLE}</style>"
+        f"<h1>Experiments</h1>{''.join(body)}</html>\n"
+    )
+
+
+def _code(text: str) -> str:
+    """Markdown whose only marks are backticks, as HTML."""
+    words = html.escape(text).split("`")
+    return "".join(f"<code>{word}</code>" if i % 2 else word for i, word in enumerate(words))
+
+
+def _html_cell(cell: Cell) -> str:
+    own, bracket, remarks = parts(cell)
+    if cell.text:
+        own, bracket = (part.strip() for part in _split(own))
+    side = "" if cell.difference is None else ("less" if cell.difference < 0 else "more")
+    marks = "".join(f"<small>{html.escape(r)}</small>" for r in remarks)
+    return f"<td>{html.escape(own)}<small class='{side}'>{html.escape(bracket)}</small>{marks}</td>"
+
+
+def _split(text: str) -> tuple[str, str]:
+    """A text and the bracket at its end, which goes to a line of its own."""
+    own, sign, bracket = text.partition(" (")
+    return own, sign + bracket

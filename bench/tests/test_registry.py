@@ -1,0 +1,98 @@
+"""What the registry says of each method, and that the package is light."""
+
+import inspect
+import json
+import re
+from inspect import Parameter
+
+import pytest
+from sklearn.base import clone
+
+import heatfield_bench as hb
+from heatfield_bench.baselines import _registry
+from tests.helpers.process import run_python
+
+
+def test_import_loads_nothing_heavy():
+    code = "import heatfield_bench.baselines, json, sys; print(json.dumps(list(sys.modules)))"
+    heavy = {"numpy", "scipy", "numba", "sklearn", "torch", "open3d", "multipers", "gudhi", "xgboost"}
+    assert heavy.isdisjoint(json.loads(run_python(code)))
+
+
+def test_every_method_has_a_record():
+    table = hb.baselines.available()
+    assert [record.name for record in table] == list(_registry.METHODS)
+    for record in table:
+        assert record.source
+        assert record.installed == (record.missing == "")
+    text = repr(table)
+    assert len(text.splitlines()) == 1 + len(table) + sum(not record.installed for record in table)
+    assert set(dir(hb.baselines)) >= {record.name for record in table}
+
+
+CLASSES = sorted({*_registry.METHODS, "DescriptorClassifier"})
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_parameter_is_explicit_and_documented(name):
+    """In the order of the constructor; shared parts of docstrings are filled in."""
+    kind = getattr(hb.baselines, name)
+    params = inspect.signature(kind).parameters
+    assert {p.kind for p in params.values()} <= {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
+    assert sorted(kind().get_params(deep=False)) == sorted(params)
+    text = inspect.cleandoc(kind.__doc__)
+    assert not re.search(r"^ *\{\w+\}$", text, re.MULTILINE)
+    section = text.split("Parameters\n----------\n")[1].split("\n\n")[0]
+    heads = [line.split(" :")[0] for line in section.splitlines() if not line.startswith(" ")]
+    documented = [word for head in heads for word in head.split(", ")]
+    assert documented == list(params)
+    assert ">>> " in text.split("Examples\n--------\n")[1]
+    given = clone(kind().set_params(n_jobs=2) if "n_jobs" in params else kind())
+    assert type(given) is kind
+    assert given.get_params().keys() == kind().get_params().keys()
+
+
+def test_networks_say_their_size():
+    pytest.importorskip("torch")
+    counts = {record.name: record.parameters for record in hb.baselines.available()}
+    assert counts["PointNet"] == 3_480_049
+    assert counts["PointNet2"] == 1_475_688
+    assert counts["DGCNN"] == 1_809_576
+    assert counts["PointTransformer"] == 2_153_904
+    assert counts["VNDGCNN"] == 2_899_830
+    assert "1,809,576" in repr(hb.baselines.available())
+    assert hb.baselines.PointNet2.parameter_count(40, grouping="msg") == 1_747_368
+    with pytest.raises(ValueError, match="n_classes must be an integer of at least 2, got 1"):
+        hb.baselines.DGCNN.parameter_count(1)
+
+
+def test_what_is_missing_is_one_sentence_with_the_command(monkeypatch):
+    monkeypatch.setitem(_registry._EXTRAS, "torch", ("torch", "no_such_library"))
+    found = {record.name: record for record in hb.baselines.available()}
+    assert not found["DGCNN"].installed
+    assert found["DGCNN"].missing == "DGCNN needs no_such_library: pip install 'heatfield-bench[torch]'"
+    assert found["DGCNN"].parameters is None
+
+
+def test_an_unknown_name_is_said():
+    with pytest.raises(AttributeError, match=r"^module 'heatfield_bench\.baselines' has no attribute 'Poi"):
+        hb.baselines.PointNet3  # noqa: B018
+
+
+def test_without_torch_the_error_names_the_command():
+    code = """
+from importlib.machinery import PathFinder
+plain = PathFinder.find_spec
+PathFinder.find_spec = classmethod(lambda cls, name, *rest: None if name == "torch" else plain(name, *rest))
+import heatfield_bench as hb
+found = {r.name: r for r in hb.baselines.available()}
+print(found["DGCNN"].missing)
+try:
+    hb.baselines.DGCNN().fit([[[0.0], [1.0]]] * 2, [0, 1])
+except ImportError as error:
+    print(error)
+"""
+    assert run_python(code).splitlines() == [
+        "DGCNN needs torch: pip install 'heatfield-bench[torch]'",
+        "heatfield.nn needs torch: pip install 'heatfield[torch]'",
+    ]

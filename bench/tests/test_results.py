@@ -1,0 +1,384 @@
+"""Results on disk: written as they are finished, gone on with, shared by runs, and safe from damage."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+import heatfield_bench as hb
+from heatfield_bench._jobs import Context, Job
+from heatfield_bench._results import Claims, Key, Store
+from heatfield_bench._run import run_jobs
+from tests.helpers.process import environment
+
+FACTS = {"content": "c", "splits": "s", "protocol": {"metric": "oa", "count": 3}}
+CELL = {"scores": {"none": {"oa": 50.0}}, "test": 9}
+
+
+def key(method="a", **recipe):
+    return Key("accuracy", "some data", method, recipe, (None, None), "paper")
+
+
+def counted(seen, *, fails=(), name="a", splits=3, together=True, facts=FACTS, score=50.0):
+    """A job that notes which splits it was asked for."""
+
+    def run(_, chosen):
+        for k in chosen:
+            if k in fails:
+                raise ValueError(f"split {k} cannot be done")
+            seen.append(k)
+            yield k, {"scores": {"none": {"oa": score + k}}, "test": 9}
+
+    return Job(key(name), tuple(range(splits)), 1.0, run, lambda _: facts, together)
+
+
+def cells(store, method="a"):
+    record = store.read(key(method))
+    return {} if record is None else record.cells
+
+
+def scores(store, method="a"):
+    return [cell["scores"]["none"]["oa"] for cell in cells(store, method).values()]
+
+
+def test_finished_cells_are_written_and_not_computed_again(tmp_path, capsys):
+    context, seen = Context(Store(tmp_path)), []
+    counts = run_jobs(context, [counted(seen, fails={2})])
+    assert counts == {"computed": 2, "before": 0, "elsewhere": 0, "failed": 1}
+    assert "split 2 cannot be done" in capsys.readouterr().err
+    assert sorted(cells(Store(tmp_path))) == [0, 1]
+    counts = run_jobs(context, [counted(seen)])
+    assert counts == {"computed": 1, "before": 2, "elsewhere": 0, "failed": 0}
+    assert seen == [0, 1, 2]
+
+
+def test_a_network_for_two_records_is_trained_once(tmp_path):
+    def run(_, chosen):
+        for k in chosen:
+            both = {"none": {"oa": 60.0 + k}, "turned": {"oa": 1.0}}
+            yield k, {"scores": both, "changed": {"turned": 9}, "test": 9, "seed": k}
+
+    seen, context = [], Context(Store(tmp_path))
+    turned = replace(key(), task="rotation", table="rotation")
+    both = Job(turned, (0,), 1.0, run, lambda _: FACTS, False, also=key())
+    counts = run_jobs(context, [counted(seen), both], quiet=True)
+    assert counts == {"computed": 3, "before": 1, "elsewhere": 0, "failed": 0}
+    assert seen == [1, 2]
+    first = cells(context.store)[0]
+    assert (first["scores"], first["seed"]) == ({"none": {"oa": 60.0}}, 0)
+    assert "changed" not in first
+    assert context.store.read(turned).cells[0]["changed"] == {"turned": 9}
+    assert sorted(p.name for p in tmp_path.glob("*.jsonl")) == ["main.jsonl", "rotation.jsonl"]
+    run_jobs(context, [counted(seen), both], again=True, quiet=True)
+    assert seen == [1, 2, 0, 1, 2]
+
+
+def test_a_line_says_where_when_and_by_which_version(tmp_path):
+    run_jobs(Context(Store(tmp_path)), [counted([])], quiet=True)
+    head, machine, data, *lines = map(json.loads, (tmp_path / "main.jsonl").read_text().splitlines())
+    assert head == {"heatfield_bench": 1, "table": "main"}
+    assert "numpy" in machine["versions"]
+    assert data["protocol"] == FACTS["protocol"]
+    assert [line["split"] for line in lines] == [0, 1, 2]
+    assert {line["machine"] for line in lines} == {machine["id"]}
+    assert all(line["version"] == hb.__version__ and "UTC" in line["date"] for line in lines)
+    assert all((line["content"], line["recipe"]) == ("c", {}) for line in lines)
+
+
+def test_other_recipes_sizes_and_data_are_other_records(tmp_path):
+    store = Store(tmp_path)
+    store.add(key(), 0, CELL, FACTS)
+    store.add(key(epochs=2), 0, CELL, FACTS)
+    store.add(replace(key(), size=(10, None)), 0, CELL, FACTS)
+    store.add(key(), 1, CELL, FACTS | {"content": "other"})
+    assert len({record.key.name for record in store.records()}) == 3
+    assert store.done(key(), FACTS) == {0}
+    assert store.done(key(), FACTS | {"content": "other"}) == {1}
+    assert store.done(key(), FACTS | {"splits": "others"}) == set()
+
+
+def test_what_is_shown_is_of_the_data_used_last(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    for hour, content in ((1, "old"), (3, "new"), (2, "older")):
+        monkeypatch.setattr("heatfield_bench._results.now", lambda hour=hour: f"2030-01-01 0{hour}:00 UTC")
+        store.add(key(), hour, CELL, FACTS | {"content": content})
+    assert store.read(key()).facts["content"] == "new"
+    assert [record.facts["content"] for record in store.records()] == ["new"]
+
+
+def test_again_replaces_each_cell_when_the_new_one_is_finished(tmp_path):
+    context, seen = Context(Store(tmp_path)), []
+    run_jobs(context, [counted(seen)], quiet=True)
+    run_jobs(context, [counted(seen, score=70.0)], quiet=True)
+    assert scores(context.store) == [50.0, 51.0, 52.0]
+    run_jobs(context, [counted(seen, score=70.0)], again=True, quiet=True)
+    assert scores(context.store) == [70.0, 71.0, 72.0]
+    assert scores(Store(tmp_path)) == [70.0, 71.0, 72.0]
+    lines = (tmp_path / "main.jsonl").read_text().splitlines()
+    assert sum('"cell"' in line for line in lines) == 3  # none of the old ones is left
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError])
+def test_a_run_that_ends_early_keeps_the_cells_it_did_not_replace(tmp_path, end, capsys):
+    context = Context(Store(tmp_path))
+    run_jobs(context, [counted([]), counted([], name="b")], quiet=True)
+
+    def broken(_, chosen):
+        yield chosen[0], {"scores": {"none": {"oa": 1.0}}, "test": 9}
+        raise end("in the middle")
+
+    first = replace(counted([]), run=broken)
+    if end is KeyboardInterrupt:
+        with pytest.raises(KeyboardInterrupt):
+            run_jobs(context, [first], again=True)
+    else:
+        counts = run_jobs(context, [first], again=True)
+        assert counts == {"computed": 1, "before": 0, "elsewhere": 0, "failed": 2}
+        assert "2 of 3 splits failed; 1 of 3 cells, 2 failed" in capsys.readouterr().out
+    assert scores(context.store) == [1.0, 51.0, 52.0]
+    assert scores(context.store, "b") == [50.0, 51.0, 52.0]
+    assert run_jobs(context, [counted([])], quiet=True)["before"] == 3  # no claim is left
+
+
+def test_a_cluster_that_dies_keeps_the_old_cells(tmp_path):
+    class Dead:
+        def map(self, work, tasks):
+            yield 0, work(tasks[0], 1)
+            raise ConnectionError("the scheduler is gone")
+
+    context = Context(Store(tmp_path))
+    run_jobs(context, [counted([], together=False)], quiet=True)
+    newer = counted([], together=False, score=70.0)
+    with pytest.raises(ConnectionError):
+        run_jobs(context, [newer], again=True, quiet=True, executor=Dead())
+    assert scores(context.store) == [70.0, 51.0, 52.0]
+
+
+def test_a_worker_with_other_data_is_an_error(tmp_path, capsys):
+    class Elsewhere:
+        def map(self, work, tasks):
+            for number, task in enumerate(tasks):
+                other = replace(task.job, facts=lambda _: FACTS | {"content": "other"})
+                yield number, work(replace(task, job=other), 1)
+
+    counts = run_jobs(Context(Store(tmp_path)), [counted([])], executor=Elsewhere(), quiet=True)
+    assert (counts["computed"], counts["failed"]) == (0, 3)
+    assert "the data that the worker reads are not those of the caller" in capsys.readouterr().err
+
+
+_TWO = """
+import sys, time
+from pathlib import Path
+from heatfield_bench._jobs import Context, Job
+from heatfield_bench._results import Key, Store
+from heatfield_bench._run import run_jobs
+
+def job(number):
+    def run(_, chosen):
+        for k in chosen:
+            time.sleep(0.05)
+            print(f"{number}/{k}", flush=True)
+            yield k, {"scores": {"none": {"oa": k}}, "test": 1}
+    key = Key("accuracy", "set", f"m{number}", {}, (None, None), "paper")
+    facts = {"content": "c", "splits": "s", "protocol": {"metric": "oa", "count": 3}}
+    return Job(key, (0, 1, 2), 1.0, run, lambda _: facts, False)
+
+folder, ready, own = sys.argv[1:]
+Path(ready, own).touch()
+while len(list(Path(ready).iterdir())) < 2:  # whoever has started first waits for the other
+    time.sleep(0.001)
+run_jobs(Context(Store(folder)), [job(n) for n in range(6)], quiet=True)
+"""
+
+
+def test_two_runs_share_the_work_and_do_no_cell_twice(tmp_path):
+    folder, ready = tmp_path / "results", tmp_path / "ready"
+    ready.mkdir()
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", _TWO, str(folder), str(ready), own],
+            stdout=subprocess.PIPE, text=True, env=environment(),
+        )
+        for own in ("one", "two")
+    ]  # fmt: skip
+    done = [p.communicate(timeout=60)[0].split() for p in both]
+    assert all(done)
+    assert sorted(done[0] + done[1]) == sorted(f"{n}/{k}" for n in range(6) for k in range(3))
+    store = Store(folder)
+    assert {record.key.method: sorted(record.cells) for record in store.records()} == {
+        f"m{n}": [0, 1, 2] for n in range(6)
+    }
+    assert store.problems() == []
+
+
+_HOLD = """
+import sys
+from heatfield_bench._results import Claims, Key, Store
+key = Key("accuracy", "some data", "a", {}, (None, None), "paper")
+claims = Claims(Store(sys.argv[1]))
+facts = {"content": "c", "splits": "s"}
+print(claims.take(key, [1, 2], facts), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_claim_holds_while_its_process_lives_and_ends_with_it(tmp_path, capsys):
+    pytest.importorskip("fcntl")
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(tmp_path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
+    ) as holder:  # fmt: skip
+        assert holder.stdout.readline() == "[1, 2]\n"
+        counts = run_jobs(Context(Store(tmp_path)), [counted([], together=False)])
+        assert counts == {"computed": 1, "before": 0, "elsewhere": 2, "failed": 0}
+        said = capsys.readouterr()
+        assert said.err == f"2 cells left to another run in {tmp_path}\n"
+        assert "1 split left to another run; 1 of 1 cell" in said.out
+        os.kill(holder.pid, signal.SIGKILL)
+    assert run_jobs(Context(Store(tmp_path)), [counted([])], quiet=True)["computed"] == 2
+
+
+def test_what_is_done_is_claimed_only_to_do_it_again(tmp_path):
+    store = Store(tmp_path)
+    store.add(key(), 0, CELL, FACTS)
+    claims = Claims(store)
+    assert claims.take(key(), [0, 1], FACTS) == [1]
+    assert claims.take(key(), [0], FACTS | {"splits": "others"}) == [0]
+    assert claims.take(key(), [0], FACTS, again=True) == [0]
+    claims.release_all()
+
+
+_WRITER = """
+import sys
+from heatfield_bench._results import Key, Store
+store = Store(sys.argv[1])
+facts = {"content": "c", "splits": "s", "protocol": {"metric": "oa", "count": 10**9}}
+print("ready", flush=True)
+for split in range(10**9):
+    key = Key("accuracy", "some data", "a", {}, (None, None), "paper")
+    store.add(key, split, {"scores": {"none": {"oa": 1.0}}, "test": 1}, facts)
+"""
+
+
+def test_a_run_killed_at_any_time_loses_at_most_its_last_line(tmp_path):
+    for round_ in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", _WRITER, str(tmp_path)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        ) as writer:
+            assert writer.stdout.readline() == "ready\n"
+            time.sleep(0.2 + 0.05 * round_)
+            writer.kill()
+    found = sorted(cells(Store(tmp_path)))
+    assert found
+    assert found == list(range(len(found)))
+
+
+def test_a_torn_line_is_reported_and_the_next_one_whole(tmp_path):
+    store = Store(tmp_path)
+    store.add(key(), 0, CELL, FACTS)
+    place = tmp_path / "main.jsonl"
+    place.write_bytes(place.read_bytes() + b'{"kind":"cell","task":"acc')
+    store.add(key(), 1, CELL, FACTS)
+    again = Store(tmp_path)
+    assert sorted(cells(again)) == [0, 1]
+    assert again.problems() == [f"{place}, line 5: not JSON; passed over"]
+    again.add(key(), 0, CELL, FACTS)  # a file that is written anew keeps what could not be read
+    assert b'"task":"acc\n' in place.read_bytes()
+    assert sorted(cells(Store(tmp_path))) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nonsense",
+        "[" * 100_000,
+        "17",
+        '{"kind": "else"}',
+        '{"kind": "machine"}',
+        '{"kind": "data", "data": "d"}',
+        {"task": "unheard of"},
+        {"task": ["accuracy"]},
+        {"split": -1},
+        {"split": "0"},
+        {"size": [1]},
+        {"size": ["a", None]},
+        {"scores": {}},
+        {"scores": {"none": {"oa": "much"}}},
+        {"scores": {"none": {"oa": float("nan")}}},
+        {"recipe": "none"},
+        {"test": None},
+        {"date": None},
+    ],
+    ids=str,
+)
+def test_a_damaged_line_is_passed_over_and_named(tmp_path, line):
+    store, place = Store(tmp_path), tmp_path / "main.jsonl"
+    store.add(key(), 0, CELL, FACTS)
+    if isinstance(line, dict):
+        line = json.dumps(json.loads(place.read_text().splitlines()[-1]) | {"split": 1} | line)
+    with place.open("a") as file:
+        file.write(line + "\n")
+    again = Store(tmp_path)
+    assert list(cells(again)) == [0]
+    (said,) = again.problems()
+    assert said.startswith(f"{place}, line 5: ")
+    assert said.endswith("; passed over")
+
+
+def test_results_without_a_line_on_their_data_are_passed_over(tmp_path):
+    Store(tmp_path).add(key(), 0, CELL, FACTS)
+    place = tmp_path / "main.jsonl"
+    place.write_text("".join(t for t in place.read_text().splitlines(True) if '"kind":"data"' not in t))
+    store = Store(tmp_path)
+    assert store.records() == []
+    assert store.problems() == [
+        f"{place}: no line describes the data 'some data' of some results; passed over"
+    ]
+    store.add(key(), 1, CELL, FACTS)  # which tells what the data are
+    assert sorted(cells(store)) == [0, 1]
+    assert store.problems() == []
+
+
+@pytest.mark.parametrize("text", ['{"my": "notes"}\n', "\x00\x01", '{"heatfield_bench": 2}\n'])
+def test_a_file_of_the_user_is_left_alone(tmp_path, text):
+    place = tmp_path / "main.jsonl"
+    place.write_text(text)
+    store = Store(tmp_path)
+    assert store.records() == []
+    assert store.problems() == [f"{place} was not written by heatfield bench and is left alone"]
+    with pytest.raises(
+        ValueError, match=r"main\.jsonl was not written by heatfield bench: give another folder"
+    ):
+        store.add(key(), 0, CELL, FACTS)
+    assert place.read_text() == text
+
+
+def test_an_empty_file_is_begun(tmp_path):
+    (tmp_path / "main.jsonl").touch()  # as a run that was killed before its first line leaves it
+    store = Store(tmp_path)
+    assert store.problems() == []
+    store.add(key(), 0, CELL, FACTS)
+    assert sorted(cells(Store(tmp_path))) == [0]
+
+
+def test_a_pipe_in_the_place_of_results_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "main.jsonl")
+    (said,) = Store(tmp_path).problems()
+    assert said.startswith(f"{tmp_path / 'main.jsonl'} cannot be read: ")
+
+
+def test_only_the_first_splits_are_computed_where_that_is_asked(tmp_path):
+    asked = {"sets": ["four_shapes"], "methods": ["HFS-simple"], "results": tmp_path, "quiet": True}
+    assert hb.run(["main"], splits=1, **asked)["computed"] == 1
+    counts = hb.run(["main"], **asked)
+    assert (counts["before"], counts["computed"]) == (1, 1)
+    with pytest.raises(ValueError, match="splits must be at least 1, got 0"):
+        hb.run(["main"], splits=0, **asked)
