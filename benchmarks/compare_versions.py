@@ -1,10 +1,12 @@
-"""Is this version slower than another one? The same calls in turn, in fresh processes of either source tree.
+"""Is this version slower than another one? The same calls in turn, in fresh processes of either interpreter.
 
-    git worktree add ../old v0.1.0
-    python -m benchmarks.compare_versions ../old/src     # some minutes; writes results/compare_versions.json
+    git worktree add ../old 07950a0 && python -m venv ../old/.venv && ../old/.venv/bin/pip install -e ../old
+    python -m benchmarks.compare_versions ../old/.venv/bin/python ../old/src/heatfield
 
-Each process reports the best of many calls; the versions take turns, and the best process counts. One thread,
-except where two are the question. The first process of each tree compiles and is not counted.
+Each version has an environment of its own: an editable installation comes before PYTHONPATH, so that one
+environment could only ever show one of them. The folder that a process imports the library from is compared
+with the one that is meant. Each process reports the best of many calls; the versions take turns, and the best
+process counts. One thread, except where two are the question. The first process of each is not counted.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ from benchmarks.lib.results import RESULTS, ROOT, write
 OUTPUT = RESULTS / "compare_versions.json"
 
 CHILD = """
-import json, sys, time
+import json, os, sys, time
 import numpy as np
 import heatfield as hf
 
+found = os.path.dirname(os.path.realpath(hf.__file__))
+assert found == sys.argv[3], f"imported from {found}, not {sys.argv[3]}"
 rng = np.random.default_rng(0)
 normal = rng.normal(size=(100_000, 3))
 sphere = normal / np.linalg.norm(normal, axis=1, keepdims=True)
@@ -78,17 +82,18 @@ print(json.dumps(out))
 """
 
 
-def child(source: Path, seconds: float, clock: str) -> dict[str, float]:
-    """Best milliseconds of every row, by the library in a source tree."""
-    environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
-    words = [sys.executable, "-P", "-c", CHILD, str(seconds), clock]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True, cwd="/")
+def child(python: Path, folder: Path, seconds: float, clock: str) -> dict[str, float]:
+    """Best milliseconds of every row, by the library that an interpreter imports from a folder."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"}
+    words = [str(python), "-P", "-c", CHILD, str(seconds), clock, str(folder.resolve())]
+    done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True, check=True, cwd="/")
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("old", type=Path, help="src folder of the other version")
+    parser.add_argument("python", type=Path, help="interpreter of the other version")
+    parser.add_argument("folder", type=Path, help="folder of heatfield that it imports")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=1.0, help="per row and process")
     parser.add_argument(
@@ -97,11 +102,14 @@ def main() -> None:
     )  # fmt: skip
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args()
-    sources = {"old": options.old.resolve(), "new": ROOT / "src"}
+    versions = {
+        "old": (options.python.absolute(), options.folder),
+        "new": (Path(sys.executable), ROOT / "src" / "heatfield"),
+    }
     best: dict[str, dict[str, float]] = {}
     for turn in range(options.rounds + 1):
-        for name, source in sources.items():
-            found = child(source, options.seconds if turn else 0.0, options.clock)
+        for name, version in versions.items():
+            found = child(*version, options.seconds if turn else 0.0, options.clock)
             if turn == 1:
                 best[name] = found
             elif turn > 1:

@@ -1,7 +1,7 @@
 """How many epochs per second: packed batches beside two plain ways to train the same network.
 
     python -m benchmarks.epochs                      # writes benchmarks/results/epochs.json
-    python -m benchmarks.epochs --against OLD/src    # only its "trees": this source tree and another one
+    python -m benchmarks.epochs --against OLD/python # only its "trees": this version and another one
     python -m benchmarks.epochs --profile            # only its "profile": where the time goes, one thread
 
 All train HFS-full with the same batches from features that are in memory. "loop" joins the clouds of a
@@ -37,7 +37,7 @@ from torch import nn
 
 import heatfield as hf
 from benchmarks.lib.machine import machine
-from benchmarks.lib.results import RESULTS, ROOT, read, write
+from benchmarks.lib.results import RESULTS, read, write
 from heatfield._features.point_features import PointSettings
 from heatfield._features.point_table import PointTable
 from heatfield.nn import HFSFull
@@ -158,23 +158,24 @@ TUNED = {
 }
 
 
-def child(source: Path, threads: int, epochs: int, variables: dict[str, str]) -> dict[str, Any]:
-    """The best epoch of every set by the library in a source tree."""
-    plain = {k: v for k, v in os.environ.items() if not k.startswith("MALLOC_")}
-    own = {**plain, **variables, "PYTHONPATH": str(source), "OMP_NUM_THREADS": str(threads)}
-    words = [sys.executable, "-P", "-c", CHILD, str(threads), str(epochs)]
+def child(python: Path, threads: int, epochs: int, variables: dict[str, str]) -> dict[str, Any]:
+    """The best epoch of every set by the library of an interpreter."""
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(("MALLOC_", "PYTHONPATH"))}
+    own = {**plain, **variables, "OMP_NUM_THREADS": str(threads)}
+    words = [str(python), "-P", "-c", CHILD, str(threads), str(epochs)]
     done = subprocess.run(words, env=own, stdout=subprocess.PIPE, text=True, check=True, cwd="/")
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def versions(old: Path, rounds: int, epochs: int, first: int) -> dict[str, Any]:
-    """Epochs per second of two source trees, and how many times faster this one is."""
-    trees = {"old": (old.resolve(), {}), "old, tuned": (old.resolve(), TUNED), "new": (ROOT / "src", {})}
+    """Epochs per second of two versions, and how many times faster this one is."""
+    other = old.absolute()
+    trees = {"old": (other, {}), "old, tuned": (other, TUNED), "new": (Path(sys.executable), {})}
     best: dict[str, dict[str, dict[str, Any]]] = {}
     for turn in range(first, rounds + 1):
         for threads in (1, 2):
-            for tree, (source, variables) in trees.items():
-                found = child(source, threads, epochs if turn else 1, variables)
+            for tree, (python, variables) in trees.items():
+                found = child(python, threads, epochs if turn else 1, variables)
                 for name, entry in found.items() if turn else ():
                     kept = best.setdefault(f"{name}, threads: {threads}", {})
                     if tree not in kept or entry["seconds"] < kept[tree]["seconds"]:
@@ -291,7 +292,7 @@ def profile(rounds: int, epochs: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--against", type=Path, help="src folder of another version")
+    parser.add_argument("--against", type=Path, help="interpreter of another version")
     parser.add_argument("--profile", action="store_true", help="where the time of an epoch goes")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=4, help="per set and process")

@@ -1,7 +1,7 @@
 """How far a reader has to walk: functions entered, modules visited and trees grown by public calls.
 
     python -m tools.count_walks                          # this source tree: tools/results/walks.json
-    python -m tools.count_walks --source ../old/src --as before
+    python -m tools.count_walks --python ../old/.venv/bin/python --as before
 
 The counts of different versions stand side by side in the result file, each under its name. Compiled
 functions are left by the interpreter at once and count as one function each.
@@ -99,12 +99,12 @@ def walks() -> dict[str, dict[str, int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--source", type=Path, default=ROOT / "src", help="src folder of a version")
+    parser.add_argument("--python", default=sys.executable, help="interpreter with another version")
     parser.add_argument("--as", dest="name", default="now", help="name in the result file")
     options = parser.parse_args()
-    environment = {**os.environ, "PYTHONPATH": f"{options.source.resolve()}{os.pathsep}{ROOT}"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # for this module
     code = "import json; from tools.count_walks import walks; print(json.dumps(walks()))"
-    words = [sys.executable, "-P", "-c", code]
+    words = [options.python, "-P", "-c", code]
     with tempfile.TemporaryDirectory() as elsewhere:
         done = subprocess.run(
             words, env=environment, stdout=subprocess.PIPE, text=True, check=True, cwd=elsewhere

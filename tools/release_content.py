@@ -21,8 +21,8 @@ ROOTS = {"heatfield": ROOT, "heatfield_bench": ROOT / "bench"}
 IN_SDIST = {
     "heatfield": (
         "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "Makefile", "constraints.txt",
-        "conftest.py", "docs/conf.py", "docs/index.md", "examples/tutorial/plot_1_one_cloud.py",
-        "tools/smoke_test.py", "packaging/conda/meta.yaml",
+        "CMakeLists.txt", "cpp/core.hpp", "cpp/module.cpp", "conftest.py", "docs/conf.py", "docs/index.md",
+        "examples/tutorial/plot_1_one_cloud.py", "tools/smoke_test.py", "packaging/conda/meta.yaml",
     ),
     "heatfield_bench": ("pyproject.toml", "README.md", "LICENSE"),
 }  # fmt: skip
@@ -37,7 +37,8 @@ def needed(package: str = "heatfield") -> set[str]:
     """Every file of a package: modules, `py.typed`, and the scripts and styles of the pages."""
     folder = ROOTS[package] / "src" / package
     files = (p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
-    return {p.relative_to(folder).as_posix() for p in files if p.suffix not in (".nbi", ".nbc", ".pyc")}
+    made = (".nbi", ".nbc", ".pyc", ".so", ".pyd")
+    return {p.relative_to(folder).as_posix() for p in files if p.suffix not in made}
 
 
 def check_wheel(path: Path) -> list[str]:
@@ -46,6 +47,8 @@ def check_wheel(path: Path) -> list[str]:
         names = set(archive.namelist())
     package = package_of(path)
     missing = [name for file in sorted(needed(package)) if (name := f"{package}/{file}") not in names]
+    native = [name for name in names if name.startswith("heatfield/_core.") and not name.endswith(".pyi")]
+    missing += ["the native module"] if package == "heatfield" and not native else []
     foreign = [name for name in names if not name.startswith((f"{package}/", f"{package}-"))]
     return [*(f"{path.name} lacks {m}" for m in missing), *(f"{path.name} holds {f}" for f in foreign)]
 

@@ -18,5 +18,10 @@ trap 'rm -rf "$SCRATCH"' EXIT
 tar -xzf "$SCRATCH"/dist/*.tar.gz -C "$SCRATCH"
 cd "$SCRATCH"/heatfield-*/
 echo "unpacked: $(find . -type f | wc -l) files"
+# The library from the distribution, all else from the given interpreter: its own heatfield is not seen.
+"$PYTHON" -c "import sysconfig; print(sysconfig.get_path('purelib'))" > "$SCRATCH/packages"
+"$SCRATCH/build/bin/python" -c "import sysconfig; print(sysconfig.get_path('purelib'))" > "$SCRATCH/place"
+cp "$SCRATCH/packages" "$(cat "$SCRATCH/place")/others.pth"
+"$SCRATCH/build/bin/python" -m pip --disable-pip-version-check -q install --no-deps -e .
 # shellcheck disable=SC2086
-PYTHONPATH="$PWD/src" "$PYTHON" -m pytest -p no:cacheprovider ${PYTEST:-tests/io tests/test_architecture.py tests/benchmarks -x -q}
+"$SCRATCH/build/bin/python" -m pytest -p no:cacheprovider ${PYTEST:-tests/io tests/test_architecture.py tests/benchmarks -x -q}

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._cloud.arrange import BLOCK, arrange, arrange_many
+from heatfield import _core
+from heatfield._cloud import arrange as arranging
+from heatfield._cloud.arrange import BLOCK, arrange
 from heatfield._cloud.box_tree import blocks_within, estimate_within, grow, nearest_source
-from heatfield._cloud.diameter import diameter_of_many, diameter_squared
-from heatfield._cloud.nearest import nearest_distinct, nearest_of_many
+from heatfield._cloud.nearest import diameter_of_many, nearest_distinct, nearest_of_many
 from tests.helpers import clouds
 
 
@@ -44,7 +45,7 @@ def test_spacing_and_diameter(name, n):
     found = nearest_of_many(sources, grow(boxes), 2)
     np.testing.assert_array_equal(found[0], nearest)
     np.testing.assert_array_equal(found[1], same)
-    assert diameter_of_many(sources, grow(boxes)) == diameter_squared(sources, boxes)
+    assert diameter_of_many(sources, grow(boxes)) == _core.diameter(sources, boxes)
 
 
 def test_all_points_in_one_place():
@@ -60,7 +61,7 @@ def test_nearest_source():
     sources, boxes, *_ = arrange(rng.random((500, 3)))
     at = rng.normal(size=(3, 40))
     expected = ((at[:, :, None] - sources[:, None, :]) ** 2).sum(axis=0).min(axis=1)
-    squares, which = nearest_source(at, sources, *grow(boxes))
+    squares, which = nearest_source(at, sources, grow(boxes))
     np.testing.assert_allclose(squares, expected, rtol=1e-13)
     np.testing.assert_allclose(((sources[:, which] - at) ** 2).sum(axis=0), squares, rtol=1e-13)
 
@@ -90,11 +91,13 @@ def test_estimated_neighbours():
     assert estimate_within(*tree, at, at, 100.0, 20_000) == 20_000
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-def test_threads_arrange_as_one_does(threads):
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_pieces_and_threads_arrange_as_one_call_does(threads, monkeypatch):
     """With copies of one place and ties on every axis; in map coordinates, so that an origin is taken off."""
     rng = np.random.default_rng(threads)
     points = np.concatenate([rng.normal(size=(3000, 3)), rng.integers(0, 4, (2000, 3)), np.ones((777, 3))])
     points += 5e6
-    for one, many in zip(arrange(points), arrange_many(points, threads), strict=True):
+    whole = arrange(points)
+    monkeypatch.setattr(arranging, "MANY", 1000)
+    for one, many in zip(whole, arrange(points, threads), strict=True):
         np.testing.assert_array_equal(many, one)

@@ -133,7 +133,7 @@ def test_simple_does_not_pay_for_the_spectrum(monkeypatch):
 
     asked = []
     original = small_clouds._rows
-    monkeypatch.setattr(small_clouds, "_rows", lambda *a: (asked.append(a[9]), original(*a))[1])
+    monkeypatch.setattr(small_clouds, "_rows", lambda *a: (asked.append(a[10]), original(*a))[1])
     describe(cloud("ball", 3), "simple")
     describe(cloud("ball", 3), "desc", blocks=("hds", "dimension"))
     describe(cloud("ball", 3), "desc")

@@ -136,7 +136,7 @@ def test_weights_and_places_that_are_no_sources(prices):
     weights = rng.random(900)[around.order] ** 4 + 1e-3
     targets = around.arrange_like(at)
     sources, places = around.points, targets.points
-    offsets = nearest_source(places, sources, *around.tree)[0]
+    offsets = nearest_source(places, sources, around.tree)[0]
     used = set()
     D2 = ((places[:, :, None] - sources[:, None, :]) ** 2).sum(axis=0)
     for t in (1e-6, 1e-4, 1e-2):

@@ -64,6 +64,6 @@ def test_where_nothing_can_be_kept(monkeypatch, capsys):
     class Nothing:
         stats = type("Stats", (), {"cache_path": None})
 
-    monkeypatch.setattr(_warm_up, "arrange", Nothing)
+    monkeypatch.setattr(_warm_up, "blocks_within", Nothing)
     assert main(["warm-up"]) == 2
     assert "set NUMBA_CACHE_DIR" in capsys.readouterr().err

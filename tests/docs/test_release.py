@@ -56,7 +56,10 @@ def test_conda_recipe_parses_and_agrees_with_the_project():
     template = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(
         (folder / "meta.yaml").read_text()
     )
-    recipe = yaml.safe_load(template.render(load_file_regex=load_file_regex, PYTHON="python"))
+    own = {"load_file_regex": load_file_regex, "compiler": str, "stdlib": str, "PYTHON": "python"}
+    recipe = yaml.safe_load(template.render(**own))
+    assert "noarch" not in recipe["build"]
+    assert "cxx" in recipe["requirements"]["build"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert recipe["package"] == {"name": project["project"]["name"], "version": hf.__version__}
     scripts = [f"{name} = {place}" for name, place in project["project"]["scripts"].items()]
@@ -105,12 +108,15 @@ def test_typing_scripts_and_styles_are_among_the_files():
     assert not any(name.endswith((".nbi", ".nbc", ".pyc")) for name in files)
 
 
+NATIVE = {"heatfield": {"_core.abi3.so"}, "heatfield_bench": set()}
+
+
 @pytest.mark.parametrize("package", ROOTS)
 @pytest.mark.parametrize("left_out", [None, "py.typed"])
 def test_a_file_that_is_missing_from_the_wheel_is_named(tmp_path, left_out, package):
     path = tmp_path / f"{package}-0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
-        for name in needed(package) - {left_out}:
+        for name in (needed(package) | NATIVE[package]) - {left_out}:
             archive.writestr(f"{package}/{name}", "")
     missing = left_out in needed(package)
     assert check_wheel(path) == ([f"{path.name} lacks {package}/py.typed"] if missing else [])
@@ -119,9 +125,18 @@ def test_a_file_that_is_missing_from_the_wheel_is_named(tmp_path, left_out, pack
 def test_a_file_of_the_bench_in_the_wheel_of_the_library_is_named(tmp_path):
     path = tmp_path / "heatfield-0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
-        for name in (*(f"heatfield/{name}" for name in needed()), "heatfield_bench/__init__.py"):
-            archive.writestr(name, "")
+        for name in needed() | NATIVE["heatfield"]:
+            archive.writestr(f"heatfield/{name}", "")
+        archive.writestr("heatfield_bench/__init__.py", "")
     assert check_wheel(path) == [f"{path.name} holds heatfield_bench/__init__.py"]
+
+
+def test_a_wheel_without_the_native_module_is_noticed(tmp_path):
+    path = tmp_path / "heatfield-0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in needed():
+            archive.writestr(f"heatfield/{name}", "")
+    assert check_wheel(path) == [f"{path.name} lacks the native module"]
 
 
 def test_every_dependency_has_a_lowest_version():
@@ -149,7 +164,9 @@ def test_jobs_try_the_lowest_versions_and_the_sdist():
 
 def test_the_sdist_holds_what_its_tests_use():
     """Folders and files of the root that tests name or import from."""
-    found = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
+    left_out = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]["sdist"][
+        "exclude"
+    ]
     used = set()
     for path in (ROOT / "tests").rglob("*.py"):
         text = path.read_text()
@@ -158,10 +175,8 @@ def test_the_sdist_holds_what_its_tests_use():
     assert {"tools", "benchmarks", "tests", "packaging"} <= used
     hidden = {name for name in used if name.startswith(".")}  # their tests are skipped
     # The bench is a distribution of its own; tests that name it are skipped without it.
-    there = {name.removeprefix("/") for name in found["sdist"]["include"]}
-    assert used - hidden - {"pyproject.toml", "bench"} <= there
-    assert "bench" not in there
-    assert all(name.startswith("/") for name in found["sdist"]["include"])
+    assert used - hidden - {"bench"} <= {path.name for path in ROOT.iterdir()}
+    assert {name.removeprefix("/") for name in left_out} & (used - hidden) == {"bench"}
 
 
 NEEDED = {

@@ -17,10 +17,10 @@ from ._grid import Cell, Grid
 LEGEND = (
     "Each cell: ours with the standard deviation over splits, then in brackets the paper's figure and the "
     "difference; a bracket alone is a row that was not run. The paper's figure stands beside its own data "
-    "set or the reconstruction of it, never beside another. Of a network the longest training there is is "
-    "shown: `15 epochs` where that is less than the paper's, `underfit` where it is right on less than 95 % "
-    "of its training clouds, `other folds` where its folds are not those of the other rows. `k of n` are the "
-    "splits that are done, where some are missing."
+    "set or the reconstruction of it, never beside another. Of a network the longest training that was run "
+    "is shown: `15 epochs` where that is less than the paper's, `underfit` where it is right on less than "
+    "95 % of its training clouds, `other folds` where its folds are not those of the other rows. `k of n` "
+    "are the splits that are done, where some are missing."
 )
 WRITER = "Written by `heatfield bench"  # what every page begins with, so that no other file is replaced
 WIDEST = 200  # characters of a line of Markdown

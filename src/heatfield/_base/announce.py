@@ -7,8 +7,6 @@ import sys
 from functools import cache
 from typing import Any
 
-from . import ahead
-
 _WORDS = (
     "heatfield: compiling for this machine; the first call takes up to a minute, later ones use what is kept"
 )
@@ -26,29 +24,18 @@ def compiling() -> None:
     _said = True
 
 
-def _own(happening: Any) -> Any:
-    """The function of this package that is being compiled, None for any other."""
-    function = getattr(happening.data.get("dispatcher"), "py_func", None)
-    return function if str(getattr(function, "__module__", "")).partition(".")[0] == "heatfield" else None
-
-
 @cache
 def listen() -> None:
-    """Have numba tell when it compiles a function of this package, not when it loads one that was kept.
-
-    The user is told, and what follows is compiled beside it: see `ahead`.
-    """
+    """Have numba tell when it compiles a function of this package, not when it loads one that was kept."""
     from numba.core import event
 
     class Listener(event.Listener):
         def on_start(self, happening: Any) -> None:
-            function = _own(happening)
-            if function is not None:
+            function = getattr(happening.data.get("dispatcher"), "py_func", None)
+            if str(getattr(function, "__module__", "")).partition(".")[0] == "heatfield":
                 compiling()
-                ahead.begins(function)
 
         def on_end(self, happening: Any) -> None:
-            if _own(happening) is not None:
-                ahead.ends()
+            pass
 
     event.register("numba:compile", Listener())

@@ -18,103 +18,44 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
+from .._base.check import Array
 from .._base.compile import compiled
-from .._base.select import select
 from .._base.threads import pieces, run_pieces
 
 BLOCK = 16
+# Points from which the work is cut into pieces: for threads, and so that Ctrl-C takes effect soon.
+MANY = 100_000
+# How many runs the pieces are sorted in; the order does not depend on it.
+_RUNS = 64
 
 
-@compiled()
-def origin_and_exponent(points: Any) -> tuple[Any, int]:
+def origin_and_exponent(points: Array) -> tuple[Array, int]:
     """A corner to subtract without rounding (0 where none is needed), and log2 of the extent."""
-    m, n = points.shape
-    origin = np.zeros(n)
-    extent = 0.0
-    for k in range(n):
-        lo = hi = points[0, k] if m else 0.0
-        for i in range(m):
-            lo = min(lo, points[i, k])
-            hi = max(hi, points[i, k])
-        if lo > 0.0 and hi <= 2.0 * lo:
-            origin[k] = lo
-        elif hi < 0.0 and lo >= 2.0 * hi:
-            origin[k] = hi
-        extent = max(extent, hi - lo)
-    exponent = math.frexp(extent)[1] - 1 if extent > 0.0 else 0
-    return origin, min(max(exponent, -1000), 1000)
+    origin = np.empty(points.shape[1])
+    return origin, _core.origin(points, origin)
 
 
-@compiled()
-def _halve(points: Any, order: Any, keys: Any, lo: int, hi: int) -> int:
-    """Sort the run lo to hi of the order into two halves, across its widest axis; where the second begins."""
-    axis, widest = 0, -1.0
-    for k in range(points.shape[1]):
-        low = high = points[order[lo], k]
-        for i in range(lo, hi):
-            low = min(low, points[order[i], k])
-            high = max(high, points[order[i], k])
-        if high - low > widest:
-            axis, widest = k, high - low
-    for i in range(lo, hi):
-        keys[i] = points[order[i], axis]
-    # Cut at a multiple of the block size, so that blocks start at multiples of it.
-    middle = lo + BLOCK * ((hi - lo + 2 * BLOCK - 1) // (2 * BLOCK))
-    select(keys, order, lo, hi, middle)
-    return middle
-
-
-@compiled()
-def _sort(points: Any, order: Any, keys: Any, first: int, last: int) -> None:
-    """Halve a run of the order down to its blocks."""
-    todo = [(first, last)]
-    while todo:
-        lo, hi = todo.pop()
-        if hi - lo > BLOCK:
-            middle = _halve(points, order, keys, lo, hi)
-            todo.append((lo, middle))
-            todo.append((middle, hi))
-
-
-@compiled()
-def kd_order(points: Any) -> Any:
+def kd_order(points: Array, n_threads: int = 1) -> np.ndarray:
     """An order of the points in which every run of `BLOCK` of them is compact in space."""
-    m = points.shape[0]
-    order = np.empty(m, np.int64)
-    for i in range(m):
-        order[i] = i
-    _sort(points, order, np.empty(m), 0, m)
-    return order
-
-
-def arrange_many(points: Any, n_threads: int) -> tuple[Any, Any, Any, Any, int]:
-    """`arrange` in threads: the halves of a run do not depend on each other, so the result is the same."""
-    m, n = points.shape
-    origin, exponent = origin_and_exponent(points)
-    factor = math.ldexp(1.0, -exponent)
+    m = len(points)
     order, keys = np.arange(m), np.empty(m)
     runs = [(0, m)]
-    while len(runs) < 4 * n_threads:
+    # The halves of a run do not depend on each other.
+    while m > MANY and len(runs) < _RUNS:
         middles = dict.fromkeys(runs, 0)
 
         def halve(lo: int, hi: int, middles: dict[tuple[int, int], int] = middles) -> None:
-            middles[lo, hi] = _halve(points, order, keys, lo, hi)
+            middles[lo, hi] = _core.halve(points, order, keys, lo, hi)
 
         run_pieces(halve, runs, n_threads)
         runs = [half for (lo, hi), middle in middles.items() for half in ((lo, middle), (middle, hi))]
-    run_pieces(lambda lo, hi: _sort(points, order, keys, lo, hi), runs, n_threads)
-    sources = np.empty((n, m))
-
-    def gather(first: int, last: int) -> None:
-        sources[:, first:last] = ((points[order[first:last]] - origin) * factor).T
-
-    run_pieces(gather, pieces(m, 1 << 14), n_threads)
-    return sources, bounding_boxes(sources), order, origin, exponent
+    run_pieces(lambda lo, hi: _core.sort(points, order, keys, lo, hi), runs, n_threads)
+    return order
 
 
-@compiled()
-def arrange(points: Any) -> tuple[Any, Any, Any, Any, int]:
-    """Sort and normalise a cloud for the pair sums.
+def arrange(points: Array, n_threads: int = 1) -> tuple[Array, Array, np.ndarray, Array, int]:
+    """Sort and normalise a cloud (m, n) for the pair sums.
 
     Returns ``sources`` (n, m), one row per axis, in kd order; ``boxes`` (2, n, blocks),
     the lower and upper corner of each block; ``order``, the row of each column in
@@ -122,29 +63,21 @@ def arrange(points: Any) -> tuple[Any, Any, Any, Any, int]:
     """
     m, n = points.shape
     origin, exponent = origin_and_exponent(points)
-    factor = math.ldexp(1.0, -exponent)
-    order = kd_order(points)
-    sources = np.empty((n, m))
-    for k in range(n):
-        for i in range(m):
-            sources[k, i] = (points[order[i], k] - origin[k]) * factor
+    order = kd_order(points, n_threads)
+    sources, factor = np.empty((n, m)), math.ldexp(1.0, -exponent)
+    run_pieces(
+        lambda first, last: _core.gather(points, order, origin, factor, first, last, sources),
+        pieces(m, MANY),
+        n_threads,
+    )
     return sources, bounding_boxes(sources), order, origin, exponent
 
 
-@compiled()
-def bounding_boxes(sources: Any) -> Any:
+def bounding_boxes(sources: Array) -> Array:
     """Lower and upper corners (2, n, blocks) of the runs of `BLOCK` columns."""
     n, m = sources.shape
-    blocks = (m + BLOCK - 1) // BLOCK
-    boxes = np.empty((2, n, blocks))
-    for k in range(n):
-        for b in range(blocks):
-            low = high = sources[k, b * BLOCK]
-            for i in range(b * BLOCK, min(m, (b + 1) * BLOCK)):
-                low = min(low, sources[k, i])
-                high = max(high, sources[k, i])
-            boxes[0, k, b] = low
-            boxes[1, k, b] = high
+    boxes = np.empty((2, n, (m + BLOCK - 1) // BLOCK))
+    _core.boxes(sources, boxes)
     return boxes
 
 
@@ -154,15 +87,5 @@ def block_gap_squared(low: Any, high: Any, boxes: Any, b: int) -> float:
     total = 0.0
     for k in range(low.shape[0]):
         step = max(0.0, max(boxes[0, k, b] - high[k], low[k] - boxes[1, k, b]))
-        total += step * step
-    return total
-
-
-@compiled(inner=True)
-def block_reach_squared(low: Any, high: Any, boxes: Any, b: int) -> float:
-    """Largest squared distance between the box (low, high) and block b."""
-    total = 0.0
-    for k in range(low.shape[0]):
-        step = max(high[k] - boxes[0, k, b], boxes[1, k, b] - low[k])
         total += step * step
     return total

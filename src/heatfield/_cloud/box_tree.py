@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
+from .._base.check import Array
 from .._base.compile import compiled
 from .arrange import BLOCK
 
@@ -21,37 +23,24 @@ Tree = tuple[Any, Any, Any]
 DEPTH = 64
 
 
-@compiled()
-def grow(boxes: Any) -> tuple[Any, Any, Any]:
+def grow(boxes: Array) -> Tree:
     """The tree over block boxes (2, n, blocks).
 
     Returns ``nodes`` (count, 2, n), the corners of each node; ``begin`` and ``size``, the
     first block of each node and how many it has.
     """
-    n, blocks = boxes.shape[1], boxes.shape[2]
+    n, blocks = boxes.shape[1:]
     count = max(0, 2 * blocks - 1)
-    nodes = np.empty((count, 2, n))
-    begin = np.empty(count, np.int64)
-    size = np.empty(count, np.int64)
-    if count == 0:
-        return nodes, begin, size
-    begin[0], size[0] = 0, blocks
-    for i in range(count):  # parents come before their children
-        if size[i] > 1:
-            left = (size[i] + 1) // 2
-            begin[i + 1], size[i + 1] = begin[i], left
-            begin[i + 2 * left], size[i + 2 * left] = begin[i] + left, size[i] - left
-    for i in range(count - 1, -1, -1):  # and boxes are joined from the leaves up
-        if size[i] == 1:
-            for k in range(n):
-                nodes[i, 0, k] = boxes[0, k, begin[i]]
-                nodes[i, 1, k] = boxes[1, k, begin[i]]
-        else:
-            left, right = i + 1, i + 2 * ((size[i] + 1) // 2)
-            for k in range(n):
-                nodes[i, 0, k] = min(nodes[left, 0, k], nodes[right, 0, k])
-                nodes[i, 1, k] = max(nodes[left, 1, k], nodes[right, 1, k])
+    nodes, begin, size = np.empty((count, 2, n)), np.empty(count, np.int64), np.empty(count, np.int64)
+    _core.grow(boxes, nodes, begin, size)
     return nodes, begin, size
+
+
+def nearest_source(targets: Array, sources: Array, tree: Tree) -> tuple[Array, np.ndarray]:
+    """Squared distance of each target (n, q) to the nearest source, and which one that is (-1: none)."""
+    squares, which = np.empty(targets.shape[1]), np.empty(targets.shape[1], np.int64)
+    _core.nearest_source(targets, sources, *tree, squares, which)
+    return squares, which
 
 
 @compiled(inline=True, inner=True)
@@ -133,42 +122,3 @@ def estimate_within(nodes: Any, begin: Any, size: Any, low: Any, high: Any, cut:
     that the time does not grow with the number of points.
     """
     return _walk(nodes, begin, size, low, high, cut, True, m, size)
-
-
-@compiled()
-def nearest_source(targets: Any, sources: Any, nodes: Any, begin: Any, size: Any) -> tuple[Any, Any]:
-    """Squared distance of each target (n, q) to the nearest source, and which one that is (-1: none)."""
-    n, q = targets.shape
-    m = sources.shape[1]
-    out = np.full(q, np.inf)
-    which = np.full(q, -1)
-    stack = np.empty(DEPTH, np.int64)
-    at = np.empty(n)
-    for i in range(q):
-        for k in range(n):
-            at[k] = targets[k, i]
-        if i > 0 and which[i - 1] >= 0:  # in kd order the nearest of the last target is not far
-            which[i], out[i] = which[i - 1], 0.0
-            for k in range(n):
-                out[i] += (sources[k, which[i]] - at[k]) ** 2
-        stack[0] = 0
-        top = 1 if nodes.shape[0] else 0
-        while top:
-            top -= 1
-            b = stack[top]
-            if node_gap_squared(at, at, nodes, b) >= out[i]:
-                continue
-            if size[b] == 1:
-                for j in range(begin[b] * BLOCK, min(m, (begin[b] + 1) * BLOCK)):
-                    square = 0.0
-                    for k in range(n):
-                        square += (sources[k, j] - at[k]) ** 2
-                    if square < out[i]:
-                        out[i], which[i] = square, j
-                continue
-            left, right = b + 1, b + 2 * ((size[b] + 1) // 2)
-            if node_gap_squared(at, at, nodes, left) <= node_gap_squared(at, at, nodes, right):
-                left, right = right, left
-            stack[top], stack[top + 1] = left, right  # the nearer one is taken first
-            top += 2
-    return out, which

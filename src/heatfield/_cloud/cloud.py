@@ -8,17 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
+from .. import _core
 from .._base.check import Array
 from .._base.threads import pieces, run_pieces
-from .arrange import arrange, arrange_many, bounding_boxes, kd_order
+from .arrange import arrange, bounding_boxes, kd_order
 from .box_tree import Tree, grow, nearest_source
-from .diameter import diameter_of_many, diameter_squared
-from .nearest import mean_spacing, nearest_distinct, nearest_of_many
+from .nearest import diameter_of_many, nearest_distinct, nearest_of_many
 
 # Points from which nearest neighbours and the diameter are found through the tree.
 MANY = 4096
-# Points from which threads arrange them sooner than one.
-MANY_MORE = 100_000
 # Places that one thread takes at a time.
 _PIECE = 2048
 
@@ -40,9 +38,7 @@ class ArrangedCloud:
     @classmethod
     def of(cls, points: Array, n_threads: int = 1) -> ArrangedCloud:
         """Arrange a checked (m, n) array."""
-        if n_threads > 1 and len(points) > MANY_MORE:
-            return cls(*arrange_many(points, n_threads), n_threads)
-        return cls(*arrange(points), n_threads)
+        return cls(*arrange(points, n_threads), n_threads)
 
     def arrange_like(self, places: Array) -> ArrangedCloud:
         """Places (q, n) anywhere in space, given in the caller's coordinates."""
@@ -86,7 +82,7 @@ class ArrangedCloud:
     @cached_property
     def spacing(self) -> float:
         """Mean nearest-neighbour distance over distinct points; NaN for fewer than two."""
-        return math.ldexp(mean_spacing(*self._neighbours), self.exponent)
+        return math.ldexp(_core.spacing(*self._neighbours), self.exponent)
 
     @cached_property
     def diameter(self) -> float:
@@ -94,7 +90,7 @@ class ArrangedCloud:
         if self.order.size > MANY:
             square = diameter_of_many(self.points, self.tree)
         else:
-            square = diameter_squared(self.points, self.boxes)
+            square = _core.diameter(self.points, self.boxes)
         return math.ldexp(math.sqrt(square), self.exponent)
 
     def nearest_to(self, places: Array, n_threads: int) -> tuple[Array, np.ndarray]:
@@ -104,7 +100,7 @@ class ArrangedCloud:
 
         def work(first: int, last: int) -> None:
             some = np.ascontiguousarray(places[:, first:last])
-            squares[first:last], which[first:last] = nearest_source(some, self.points, *tree)
+            squares[first:last], which[first:last] = nearest_source(some, self.points, tree)
 
         run_pieces(work, pieces(squares.size, _PIECE), n_threads)
         return squares, which

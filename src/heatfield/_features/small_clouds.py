@@ -1,25 +1,23 @@
 """Descriptors of many small clouds: a few compiled calls per batch, without the interpreter in between.
 
-The work of `describe.describe_cloud` on the dense path, for a run of clouds: `_geometry` arranges all of
+The work of `describe.describe_cloud` on the dense path, for a run of clouds: `_core.clouds` arranges all of
 them, NumPy computes their times from that, and `_rows` does the rest. The numbers are the same to the bit
 (tests/_features/test_small_clouds.py), so no result depends on how clouds were grouped.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .._base.check import Array, OutOfRangeError, check_times, time_range
 from .._base.compile import compiled
 from .._base.select import copy_to
 from .._base.threads import even_pieces, run_pieces
-from .._cloud.arrange import arrange, bounding_boxes
-from .._cloud.diameter import diameter_squared
-from .._cloud.nearest import mean_spacing, nearest_distinct
+from .._cloud.arrange import BLOCK
 from .._signatures.eigenvalues import eigenvalues_up_to_3
 from .._signatures.equations import _scaled_covariance, heat_dimension_spectrum
 from .._signatures.scales import geometric
@@ -81,14 +79,15 @@ def _batch(
     ends = np.cumsum(sizes)
     columns = settings.columns
     sources, nearest = np.empty(n * ends[-1]), np.empty(ends[-1])
+    boxes = np.empty(2 * n * int((-(-sizes // BLOCK)).sum()))
     extents, exponents = np.empty((len(clouds), 2)), np.empty(len(clouds), np.int64)
-    _geometry(np.concatenate(clouds), ends, sources, nearest, extents, exponents)
+    _core.clouds(np.concatenate(clouds), ends, sources, boxes, nearest, extents, exponents)
     times = _times(extents, sizes, names, settings)
     first = [columns.columns[b].start if b in columns.columns else -1 for b in JOINT_BLOCKS]
     count = len(PAPER_BLOCKS)
     rows = np.full((len(clouds), columns.width), np.nan)
     _rows(
-        sources, nearest, ends,
+        sources, boxes, nearest, ends,
         times, np.ldexp(times, -2 * exponents[:, None]),
         np.stack([(4.0 * np.pi * times) ** (-n / 2), (8.0 * np.pi * times) ** (-n / 2)]),
         np.empty((len(clouds), 0)) if settings.exact else np.diff(np.log(times), axis=1),
@@ -117,33 +116,9 @@ def _times(extents: Array, sizes: Any, names: Sequence[int], settings: Descripto
 
 
 @compiled()
-def _geometry(points: Any, ends: Any, sources: Any, nearest: Any, extents: Any, exponents: Any) -> None:
-    """Arrange every cloud: ``sources``, cloud by cloud (n, m), and squared distances to the nearest point.
-
-    ``extents`` gets the mean spacing and the diameter, NaN where there are fewer than two places.
-    """
-    n = points.shape[1]
-    begin = 0
-    for i in range(ends.shape[0]):
-        end = ends[i]
-        arranged, boxes, _, _, exponent = arrange(points[begin:end])
-        exponents[i] = exponent
-        extents[i, 0] = extents[i, 1] = np.nan
-        for k in range(n):
-            copy_to(arranged[k], sources, n * begin + k * (end - begin))
-        if end - begin > 1:
-            found, same = nearest_distinct(arranged, boxes)
-            copy_to(found, nearest, begin)
-            spacing = math.ldexp(mean_spacing(found, same), exponent)
-            if spacing > 0.0:
-                extents[i, 0] = spacing
-                extents[i, 1] = math.ldexp(math.sqrt(diameter_squared(arranged, boxes)), exponent)
-        begin = end
-
-
-@compiled()
 def _rows(
     flat: Any,
+    flat_boxes: Any,
     nearest: Any,
     ends: Any,
     times: Any,
@@ -167,15 +142,17 @@ def _rows(
     """
     steps = times.shape[1]
     exact = gaps.shape[1] == 0
-    begin = 0
+    begin = last_box = 0
+    n = flat.shape[0] // nearest.shape[0]
     for i in range(ends.shape[0]):
         m, row = ends[i] - begin, out[i]
         start, begin = begin, ends[i]
+        blocks = (m + BLOCK - 1) // BLOCK
+        first_box, last_box = last_box, last_box + 2 * n * blocks
         if not times[i, 0] > 0.0:
             continue
-        n = flat.shape[0] // nearest.shape[0]
         sources = flat[n * start : n * begin].reshape(n, m)
-        boxes = bounding_boxes(sources)
+        boxes = flat_boxes[first_box:last_box].reshape(2, n, blocks)
         unit = unit_times[i : i + 1]
         sums = np.zeros((m, steps, column_count(n, directions)))
         dense_sums(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .._base.check import thread_count
 from .._base.children import python
-from .._cloud.arrange import arrange
+from .._cloud.box_tree import blocks_within
 
 _CLOUD = "np.random.default_rng(0).normal(size=({}, {}))"
 _CLOUDS = f"[{_CLOUD.format(60, 3)} for _ in range(6)]"
@@ -43,8 +43,6 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np, heatfield as hf
-from heatfield._base import ahead
-ahead.stay_alone()
 {}
 """
 
@@ -61,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     if find_spec("torch") is not None:
         parts["learned variants"] = LEARNED
     threads = thread_count(options.jobs)
-    kept = arrange.stats.cache_path  # type: ignore[attr-defined]  # numba's
+    kept = blocks_within.stats.cache_path  # type: ignore[attr-defined]  # numba's
     if not kept:
         raise ValueError(
             "compiled code cannot be kept: no folder for it can be written; set NUMBA_CACHE_DIR to one"
