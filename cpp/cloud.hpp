@@ -12,7 +12,6 @@
 
 namespace HF_ISA {
 
-constexpr Index BLOCK = 16;
 constexpr int DEPTH = 128;  // deeper than any walk: the number of blocks halves at every level
 constexpr Index CHUNK = 64;
 

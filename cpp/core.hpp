@@ -1,12 +1,14 @@
 // What every build of the kernels offers: plain pointers and counts, nothing of Python or of the standard library.
 //
 // Arrays are C-contiguous. Sources are (n, m): one row per axis, points in kd order. A tree is `nodes` (count, 2, n),
-// the corners of each node, with `begin` and `size`, its first block and how many it has (see tree.hpp).
+// the corners of each node, with `begin` and `size`, its first block and how many it has (see cloud.hpp).
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 using Index = std::int64_t;
+
+constexpr Index BLOCK = 16;  // points of an arranged cloud that share a box
 
 struct Points {  // as the caller has them: (m, n)
     const double* at;

@@ -72,7 +72,7 @@ void check(bool holds, const char* what) {
 }
 template <class A> Index length(const A& a, std::size_t axis = 0) { return Index(a.shape(axis)); }
 
-Index blocks_of(Index m) { return (m + 15) / 16; }  // as in cloud.hpp
+Index blocks_of(Index m) { return (m + BLOCK - 1) / BLOCK; }
 
 Points points_of(const In2& p) { return {p.data(), length(p, 0), length(p, 1)}; }
 Sources sources_of(const In2& s) { return {s.data(), length(s, 1), length(s, 0)}; }
@@ -95,6 +95,7 @@ void check_run(Index first, Index last, Index count) {
 
 NB_MODULE(_core, m) {
     core = chosen();
+    m.attr("BLOCK") = BLOCK;
     m.def("isa", [] { return std::string(core->name); });
     m.def("isas", [] {
         std::vector<std::string> names;
@@ -109,7 +110,7 @@ NB_MODULE(_core, m) {
     m.def("halve", [](In2 points, Places order, Row keys, Index first, Index last) {
         check(length(order) == length(points, 0) && length(keys) == length(order), "order and keys must have a row each");
         check_run(first, last, length(order));
-        check(last - first > 16, "a run of one block is not halved");
+        check(last - first > BLOCK, "a run of one block is not halved");
         nb::gil_scoped_release free;
         return core->halve(points_of(points), order.data(), keys.data(), first, last);
     }, "points"_a.noconvert(), "order"_a.noconvert(), "keys"_a.noconvert(), "first"_a, "last"_a);

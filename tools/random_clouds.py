@@ -31,7 +31,7 @@ def cloud(rng: np.random.Generator) -> np.ndarray:
     elif kind == 3 and m:
         points = points[rng.integers(0, max(1, m // 10), m)]
     elif kind == 4:
-        points *= rng.normal(size=(m, 1)) @ np.ones((1, n)) * 0 + (np.arange(n) == 0)
+        points *= np.arange(n) == 0
     elif kind == 5:
         points = points * 2.0 ** rng.integers(-1000, 1000) if rng.integers(2) else points * 1e-300
     elif kind == 6:

@@ -23,7 +23,7 @@ from .._base.check import Array
 from .._base.compile import compiled
 from .._base.threads import pieces, run_pieces
 
-BLOCK = 16
+BLOCK = _core.BLOCK
 # Points from which the work is cut into pieces: for threads, and so that Ctrl-C takes effect soon.
 MANY = 100_000
 # How many runs the pieces are sorted in; the order does not depend on it.
