@@ -112,10 +112,10 @@ def training(found: Result) -> str:
 
 def proteins(found: Result) -> str:
     rows = (
-        (n, f"{r['mean_class_accuracy']:.1f}", f"{r['train_accuracy']:.1f}", r["paper_on_scop"])
+        (n, f"{r['mean_class_accuracy']:.1f}", f"{r['train_accuracy']:.1f}")
         for n, r in found["results"].items()
     )
-    return table(("network", "ours", "of the training clouds", "paper, SCOP"), rows)
+    return table(("network", "ours", "of the training clouds"), rows)
 
 
 def networks_speed(found: Result) -> str:
