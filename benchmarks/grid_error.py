@@ -14,13 +14,13 @@ import numpy as np
 
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, write
-from heatfield._sums.columns import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
-from heatfield._sums.fourier import fourier_sums
-from heatfield._sums.fourier.modes import FourierTask, ModeGrid, log_accuracy_for
+from heatfield.core.fourier import FourierTask, ModeGrid, fourier_sums
+from heatfield.core.fourier.modes import log_accuracy_for
+from heatfield.core.moments import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
 
 OUTPUT = RESULTS / "grid_error.json"
 KINDS = ("uniform", "place", "cluster", "lattice")
-EPS = {"grid": (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9), "finufft": (1e-10, 1e-11, 1e-12, 1e-13)}
+EPS = {"coarse": tuple(10.0**-k for k in range(3, 10)), "fine": tuple(10.0**-k for k in range(10, 14))}
 
 
 def make(kind: str, n: int, m: int = 400) -> np.ndarray:
@@ -45,7 +45,7 @@ def factors(x: np.ndarray, t: float, eps: float) -> dict[str, float]:
     grid = ModeGrid.over(x.min(1), x.max(1), x.min(1), x.max(1), t, log_accuracy_for(eps, True), image)
     task = FourierTask(
         targets=x, sources=x, weights=None, grid=grid, t=t, eps=eps,
-        directions=True, fourth_moment=True, energy=True, same=True, dtype=np.dtype(np.float64), n_threads=1,
+        directions=True, fourth_moment=True, energy=True, same=True, n_threads=1,
     )  # fmt: skip
     sums, _ = fourier_sums(task)
     pairs = [(a, b) for a in range(n) for b in range(a, n)]

@@ -33,7 +33,7 @@ import heatfield as hf
 from benchmarks.lib.clouds import make_large_cloud
 from benchmarks.lib.machine import machine, now
 from benchmarks.lib.results import RESULTS, ROOT, read, write
-from heatfield._sums.costs import costs
+from heatfield.core.costs import costs
 
 OUTPUT = RESULTS / "million.json"
 SIZES = (100_000, 1_000_000)

@@ -40,7 +40,7 @@ from benchmarks.lib.machine import machine, now
 from benchmarks.lib.race import best_of
 from benchmarks.lib.results import DOCS, RESULTS, ROOT, read, write
 from benchmarks.lib.scaling_picture import METHODS, draw, exponents, series
-from heatfield._sums.costs import costs
+from heatfield.core.costs import costs
 
 OUTPUT = RESULTS / "scaling.json"
 PICTURE = DOCS / "theory" / "scaling.png"

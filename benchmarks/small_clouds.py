@@ -3,7 +3,7 @@
     python -m benchmarks.small_clouds --data FOLDER...    # minutes; writes results/small_clouds.json
 
 Both ways describe the same clouds in the same run, in turns; the best round counts. One by one is
-`describe_cloud` in as many threads. Files per second are what the command itself counts: reading,
+batches of one cloud in as many threads. Files per second are what the command itself counts: reading,
 describing and writing the table, in a new process whose compiled code is cached. Without ``--data`` the
 figures of the last run are kept.
 """
@@ -25,8 +25,8 @@ from benchmarks.lib.clouds import make_cloud
 from benchmarks.lib.machine import cores, load_average, machine
 from benchmarks.lib.race import Shot, race
 from benchmarks.lib.results import RESULTS, read, write
-from heatfield._features.describe import describe_cloud
-from heatfield._features.schedule import each_cloud
+from heatfield._base.threads import pieces, run_pieces
+from heatfield._features.describe import describe_clouds
 from heatfield._features.settings import DescriptorSettings
 
 OUTPUT = RESULTS / "small_clouds.json"
@@ -42,15 +42,11 @@ def in_batches(points: np.ndarray, variant: str, dtype: str, threads: int) -> Sh
 
 
 def one_by_one(points: np.ndarray, variant: str, dtype: str, threads: int) -> Shot:
-    """The path of large clouds, forced upon small ones."""
+    """A batch for every cloud."""
     settings = DescriptorSettings(points.shape[1], variant=variant, dtype=dtype)
 
     def shot(count: int) -> None:
-        out = np.empty((count, settings.columns.width))
-        each_cloud(
-            lambda i, _: describe_cloud(points, settings, out[i]),
-            [points] * count, method="auto", n_threads=threads,
-        )  # fmt: skip
+        run_pieces(lambda *_: describe_clouds([points], settings), pieces(count, 1), threads)
 
     return shot
 

@@ -40,7 +40,7 @@ from benchmarks.lib.results import DOCS, RESULTS, ROOT, read, write
 from benchmarks.lib.survey_check import compare, draw
 from benchmarks.lib.survey_forecast import growth, model, surveys
 from benchmarks.lib.terrain import make_tiles, tile_paths
-from heatfield._sums.costs import costs
+from heatfield.core.costs import costs
 
 OUTPUT = RESULTS / "survey.json"
 PICTURE = DOCS / "guide" / "survey.png"

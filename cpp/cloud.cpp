@@ -2,6 +2,7 @@
 //
 // Built once per instruction set, without fused multiply-adds: a distance has the same bits everywhere.
 #include "cloud.hpp"
+#include "lanes.hpp"
 
 namespace HF_ISA {
 namespace {
@@ -94,33 +95,6 @@ void grow(const double* boxes, Index n, Index blocks, double* nodes, Index* begi
     }
 }
 
-// Blocks of one cloud beside each other: `boxes` is (2, n, blocks).
-struct Boxes {
-    const double* at;
-    Index n, blocks;
-    double low(Index k, Index b) const { return at[k * blocks + b]; }
-    double high(Index k, Index b) const { return at[(n + k) * blocks + b]; }
-    double gap(const double* lo, const double* hi, Index b) const {
-        double total = 0.0;
-        for (Index k = 0; k < n; k++) {
-            const double step = larger(0.0, larger(low(k, b) - hi[k], lo[k] - high(k, b)));
-            total += step * step;
-        }
-        return total;
-    }
-    double reach(const double* lo, const double* hi, Index b) const {
-        double total = 0.0;
-        for (Index k = 0; k < n; k++) {
-            const double step = larger(hi[k] - low(k, b), high(k, b) - lo[k]);
-            total += step * step;
-        }
-        return total;
-    }
-    void corners(Index b, double* lo, double* hi) const {
-        for (Index k = 0; k < n; k++) lo[k] = low(k, b), hi[k] = high(k, b);
-    }
-};
-
 constexpr Index FEW = 320;  // points up to which all pairs take less time than to find out which blocks are far
 
 template <int N> struct Neighbours {
@@ -130,18 +104,28 @@ template <int N> struct Neighbours {
 
     // The nearest positive squared distance of point i to a run of points, and how many lie exactly on it.
     void look(Index i, const double* at, Index start, Index stop) const {
-        double square[CHUNK], best = nearest[i];
-        Index equal = 0;
-        for (Index from = start; from < stop; from += CHUNK) {
-            const Index count = smaller(CHUNK, stop - from);
-            squares<N>(s, at, from, count, square);
-            for (Index j = 0; j < count; j++) {
-                equal += square[j] == 0.0;
-                best = smaller(best, square[j] > 0.0 ? square[j] : __builtin_inf());
+        using V = Vector<double>;
+        const V none = V{} + __builtin_inf();
+        V best = none;
+        typename Lanes<double>::I equal{};
+        Index from = start;
+        for (; from + WIDTH<double> <= stop; from += WIDTH<double>) {
+            const double* x = s.at + from;
+            V square{};
+            for (Index k = 0; k < (N ? N : s.n); k++, x += s.m) {
+                const V step = load<double>(x) - at[k];
+                square += step * step;
             }
+            equal -= square == 0.0;
+            const V other = square > 0.0 ? square : none;
+            best = other < best ? other : best;
         }
-        nearest[i] = best;
-        same[i] += equal;
+        for (Index j = 0; j < WIDTH<double>; j++) nearest[i] = smaller(nearest[i], best[j]), same[i] += equal[j];
+        for (; from < stop; from++) {
+            const double square = square_to(s, from, at);
+            same[i] += square == 0.0;
+            if (square > 0.0) nearest[i] = smaller(nearest[i], square);
+        }
     }
 
     void all(const double* boxes) const {
@@ -170,45 +154,61 @@ template <int N> struct Neighbours {
 
     void by_tree(Tree tree, Index first, Index last) const {
         const Nodes<N> node{tree, s.n};
-        Scratch scratch(3 * s.n);
-        double *lo = scratch.at, *hi = lo + s.n, *at = hi + s.n;
-        Index stack[DEPTH];
+        const Index n = node.n;
+        Scratch scratch((BLOCK + 3) * n);
+        double *lo = scratch.at, *hi = lo + n, *at = hi + n, *own = at + n;  // own: the block's points, axis by axis
+        struct {
+            Index node;
+            double gap;
+        } stack[DEPTH];
         for (Index a = first; a < last; a++) {
             const Index start = a * BLOCK, stop = end_of(a, s.m);
+            for (Index k = 0; k < n; k++) {
+                const double* x = s.at + k * s.m;
+                lo[k] = hi[k] = x[start];
+                for (Index j = 0; j < BLOCK; j++) own[k * BLOCK + j] = x[smaller(start + j, stop - 1)];
+                for (Index j = 1; j < BLOCK; j++)
+                    lo[k] = smaller(lo[k], own[k * BLOCK + j]), hi[k] = larger(hi[k], own[k * BLOCK + j]);
+            }
             for (Index i = start; i < stop; i++) {
                 nearest[i] = __builtin_inf(), same[i] = 0;
                 look(i, column(s, i, at), start, stop);
             }
-            for (Index k = 0; k < s.n; k++) {
-                const double* x = s.at + k * s.m;
-                lo[k] = hi[k] = x[start];
-                for (Index j = start + 1; j < stop; j++) lo[k] = smaller(lo[k], x[j]), hi[k] = larger(hi[k], x[j]);
-            }
             double farthest = largest_of(nearest, start, stop);
-            stack[0] = 0;
+            stack[0] = {0, 0.0};
             for (int top = 1; top;) {
-                const Index b = stack[--top], begin = tree.begin[b], size = tree.size[b];
-                if (node.gap(lo, hi, b) > farthest || (size == 1 && begin == a)) continue;
+                const Index b = stack[--top].node, begin = tree.begin[b], size = tree.size[b];
+                if (stack[top].gap > farthest || (size == 1 && begin == a)) continue;
                 const bool holds_own = begin <= a && a < begin + size, one_place = node.is_one_place(b);
                 if (size > 1 && (holds_own || !one_place)) {
                     // The nearer child is searched first, which shortens the search of the other.
-                    Index near = b + 1, far = right_child(b, size);
-                    if (node.gap(lo, hi, near) > node.gap(lo, hi, far)) swap(near, far);
-                    stack[top++] = far;
-                    stack[top++] = near;
+                    const Index left = b + 1, right = right_child(b, size);
+                    const double to_left = node.gap(lo, hi, left), to_right = node.gap(lo, hi, right);
+                    const bool left_first = to_left <= to_right;
+                    stack[top++] = {left_first ? right : left, left_first ? to_right : to_left};
+                    stack[top++] = {left_first ? left : right, left_first ? to_left : to_right};
                     continue;
+                }
+                double gaps[BLOCK]{};
+                for (Index k = 0; k < n; k++) {
+                    const double low = node.low(b)[k], high = node.high(b)[k], *x = own + k * BLOCK;
+                    for (Index j = 0; j < BLOCK; j++) {
+                        const double step = larger(0.0, larger(low - x[j], x[j] - high));
+                        gaps[j] += step * step;
+                    }
                 }
                 const Index begins = begin * BLOCK, count = points_in(begin, size, s.m);
                 // Of many copies of one place, one gives the distance of all.
                 const Index seen = one_place ? 1 : count;
+                bool closer = false;
                 for (Index i = start; i < stop; i++) {
-                    column(s, i, at);
-                    if (node.gap(at, at, b) > nearest[i]) continue;
+                    if (gaps[i - start] > nearest[i]) continue;
                     const Index before = same[i];
-                    look(i, at, begins, begins + seen);
+                    look(i, column(s, i, at), begins, begins + seen);
                     same[i] = before + (same[i] - before) * (count / seen);
+                    closer = true;
                 }
-                farthest = largest_of(nearest, start, stop);
+                if (closer) farthest = largest_of(nearest, start, stop);
             }
         }
     }
@@ -412,7 +412,7 @@ double farthest_by_tree(Sources s, Tree tree, const double* boxes, const double*
 }
 
 void clouds(Points p, const Index* ends, Index count, double* sources, double* boxes_of_all, double* near,
-            double* extents, Index* exponents) {
+            double* extents, Index* exponents, Index* orders) {
     Index most = 0;
     for (Index c = 0; c < count; c++) most = larger(most, ends[c] - (c ? ends[c - 1] : 0));
     Scratch keys(most), corner(p.n);
@@ -424,9 +424,11 @@ void clouds(Points p, const Index* ends, Index count, double* sources, double* b
         exponents[c] = origin(own, corner.at);
         for (Index i = 0; i < m; i++) order.at[i] = i;
         sort(own, order.at, keys.at, 0, m);
+        for (Index i = 0; i < m && orders; i++) orders[begin + i] = begin + order.at[i];
         gather(own, order.at, corner.at, __builtin_ldexp(1.0, -int(exponents[c])), 0, m, sources + begin * p.n);
         boxes(s, boxes_of_all);
         extents[2 * c] = extents[2 * c + 1] = __builtin_nan("");
+        if (m == 1) near[begin] = __builtin_inf();
         if (m > 1) {
             nearest(s, boxes_of_all, near + begin, same.at);
             const double mean = __builtin_ldexp(spacing(near + begin, same.at, m), int(exponents[c]));
@@ -441,10 +443,8 @@ void clouds(Points p, const Index* ends, Index count, double* sources, double* b
 
 }  // namespace
 
-#define HF_TEXT(x) #x
-#define HF_NAME(x) HF_TEXT(x)
-extern const Core core;
-const Core core{HF_NAME(HF_ISA), origin, halve, sort, gather, boxes, clouds, grow, nearest, spacing, nearest_by_tree,
-                nearest_source, diameter, distant_pair, directions, farthest_by_tree};
+extern const CloudKernels cloud;
+const CloudKernels cloud{origin,          halve,          sort,     gather,       boxes,      clouds, grow, nearest, spacing,
+                         nearest_by_tree, nearest_source, diameter, distant_pair, directions, farthest_by_tree};
 
 }  // namespace HF_ISA

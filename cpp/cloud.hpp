@@ -87,6 +87,33 @@ template <int N> inline void squares(Sources s, const double* at, Index from, In
     }
 }
 
+// Blocks of one cloud beside each other: `boxes` is (2, n, blocks).
+struct Boxes {
+    const double* at;
+    Index n, blocks;
+    double low(Index k, Index b) const { return at[k * blocks + b]; }
+    double high(Index k, Index b) const { return at[(n + k) * blocks + b]; }
+    double gap(const double* lo, const double* hi, Index b) const {
+        double total = 0.0;
+        for (Index k = 0; k < n; k++) {
+            const double step = larger(0.0, larger(low(k, b) - hi[k], lo[k] - high(k, b)));
+            total += step * step;
+        }
+        return total;
+    }
+    double reach(const double* lo, const double* hi, Index b) const {
+        double total = 0.0;
+        for (Index k = 0; k < n; k++) {
+            const double step = larger(hi[k] - low(k, b), high(k, b) - lo[k]);
+            total += step * step;
+        }
+        return total;
+    }
+    void corners(Index b, double* lo, double* hi) const {
+        for (Index k = 0; k < n; k++) lo[k] = low(k, b), hi[k] = high(k, b);
+    }
+};
+
 template <int N> struct Nodes {
     Tree tree;
     Index any;  // the number of axes

@@ -13,7 +13,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "bench" / "src")]
 os.environ.setdefault("MPLBACKEND", "agg")
 
 import heatfield  # noqa: E402
-from heatfield._base import announce  # noqa: E402
 from tools.site import api, columns_page, commands, guide_links, moving_picture, paper  # noqa: E402
 
 project = "heatfield"
@@ -63,7 +62,6 @@ html_theme_options = {
     "navigation_depth": 2,
 }
 
-announce.wanted = False  # not in the output of the first example that compiles
 warnings.filterwarnings("error", category=heatfield.HeatFieldWarning)
 sphinx_gallery_conf = {
     "examples_dirs": [str(ROOT / "examples" / "tutorial"), str(ROOT / "examples" / "gallery")],

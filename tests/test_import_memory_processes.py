@@ -72,7 +72,7 @@ def test_peak_memory_of_20000_points():
     """The kernel's high-water mark, reset after smaller clouds have compiled and loaded all code."""
     code = """
 import numpy as np, heatfield as hf
-from heatfield._sums.costs import Costs, fixed_costs
+from heatfield.core.costs import Costs, fixed_costs
 
 def status(key):
     lines = open("/proc/self/status").read().splitlines()

@@ -138,8 +138,8 @@ def caches() -> Files:
 
     from heatfield._features.point_features import PointSettings
     from heatfield._features.point_table import point_table
-    from heatfield._sums.costs import SCHEMA, Costs
     from heatfield.cli._shards import Result, _pack
+    from heatfield.core.costs import SCHEMA, Costs
 
     clouds, labels = some_clouds()
     with tempfile.TemporaryDirectory() as folder:
@@ -425,7 +425,7 @@ class Reader:
         return load_shard(place / "file", 3) is not None
 
     def _costs(self, place: Path) -> bool:
-        from heatfield._sums.costs import read_costs
+        from heatfield.core.costs import read_costs
 
         found = read_costs(place / "file")
         assert found is None or (found.as_array() > 0.0).all(), "prices that are none"

@@ -153,7 +153,8 @@ def public_modules() -> list[ModuleType]:
 
 def _public_below(path: Iterable[str], prefix: str) -> Iterator[pkgutil.ModuleInfo]:
     for info in pkgutil.iter_modules(path, prefix):
-        if not info.name.rsplit(".", 1)[-1].startswith("_"):
+        # `core` is public to nobody but this library.
+        if not info.name.rsplit(".", 1)[-1].startswith("_") and info.name != "heatfield.core":
             yield info
             if info.ispkg:
                 yield from _public_below(importlib.import_module(info.name).__path__, f"{info.name}.")

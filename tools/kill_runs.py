@@ -108,7 +108,7 @@ def set_prices(work: Path, rng: random.Random | None = None) -> None:
     """
     from dataclasses import asdict
 
-    from heatfield._sums.costs import SCHEMA, Costs
+    from heatfield.core.costs import SCHEMA, Costs
 
     file = work / "cache" / "heatfield" / "costs.json"
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -24,8 +24,8 @@ import numpy as np
 import heatfield as hf
 from benchmarks.lib.machine import machine
 from heatfield._base.files import write_atomically
-from heatfield._sums import columns, promise
-from heatfield._sums.costs import Costs
+from heatfield.core import bounds, moments
+from heatfield.core.costs import Costs
 
 OUTPUT = Path(__file__).parent / "results" / "promises.json"
 PRICES = {
@@ -39,12 +39,12 @@ WAYS = ("all", "some", "places", "own times", "field")
 @contextmanager
 def fixed_prices(prices: Costs) -> Iterator[None]:
     """Plan with these prices, whatever this machine's are."""
-    kept = columns.costs
-    columns.costs = lambda **_: prices  # type: ignore[assignment]
+    kept = moments.costs
+    moments.costs = lambda **_: prices  # type: ignore[assignment]
     try:
         yield
     finally:
-        columns.costs = kept
+        moments.costs = kept
 
 
 def draw_cloud(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -115,13 +115,13 @@ def _signatures(
         options = {**options, "targets": rows}
     found = hf.signatures(points, scales, method="fast", transition="exact", **options)
     ratios = {}
-    for name, factor in promise.SIGNATURES.items():
+    for name, factor in bounds.SIGNATURES.items():
         one, other = getattr(found, name), getattr(exact, name)
         if np.ndim(other) > 1:
             other = other[rows]
         elif way != "all":
             continue
-        error = np.abs(one - other) / (np.abs(other) if name in promise.RELATIVE else 1.0)
+        error = np.abs(one - other) / (np.abs(other) if name in bounds.RELATIVE else 1.0)
         ratios[name] = float(np.max(error, initial=0.0) / (factor * options["tol"]))
     return ratios
 
@@ -154,8 +154,8 @@ def _field(
         log_error = np.abs(np.log(found.density[seen]) - log_u[seen])
         dimension_error = (np.abs(found.dimension - d) / (1.0 + d))[seen]
     return {
-        "density": float(np.max(log_error, initial=0.0) / (promise.DENSITY * tol)),
-        "dimension": float(np.max(dimension_error, initial=0.0) / (promise.DIMENSION * tol)),
+        "density": float(np.max(log_error, initial=0.0) / (bounds.DENSITY * tol)),
+        "dimension": float(np.max(dimension_error, initial=0.0) / (bounds.DIMENSION * tol)),
     }
 
 

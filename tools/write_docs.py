@@ -91,69 +91,6 @@ def speed_page(result: dict) -> str:
     return "\n".join([*lines, ""])
 
 
-def dense_limits_page(result: dict) -> str:
-    """What could still be saved at a thousand points, and how much."""
-    lines = [
-        "## What could make the dense path faster",
-        "",
-        f"`python -m benchmarks.dense_limits`, {stamp(result)}; 1,024 points, all moments, one thread.",
-        "",
-        "| cloud | float64, all pairs | with lists | float32, all pairs | with lists |",
-        "|---|---|---|---|---|",
-    ]
-    for name, entry in result["clouds"].items():
-        kinds = ("float64_all_pairs", "float64", "float32_all_pairs", "float32")
-        cells = (f"{entry[f'{kind}_ms']:.1f} ms" for kind in kinds)
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    lines += [
-        "",
-        *_floor_lines(result),
-        "*Lists that shrink from coarse to fine* skip blocks of 16 points that cannot change a digit. The",
-        "share of pairs kept, and the numerical rank of the kernel (float64/float32), from fine to coarse:",
-        "",
-        "| cloud | kept, float64 | kept, float32 | rank |",
-        "|---|---|---|---|",
-    ]
-    for name, entry in result["clouds"].items():
-        kept = [
-            ", ".join(f"{row[kind]['kept_by_blocks']:.2f}" for row in entry["scales"])
-            for kind in ("float64", "float32")
-        ]
-        rank = ", ".join(f"{row['float64']['rank']}/{row['float32']['rank']}" for row in entry["scales"])
-        lines.append(f"| {name} | {kept[0]} | {kept[1]} | {rank} |")
-    lines += [
-        "",
-        "*A low-rank expansion* of coarse scales costs about 12 products for each unit of rank and point,",
-        "against 24 for each pair: it can pay at the coarsest scales, and was not built. FPFH at the paper's",
-        "radii, whose smaller ball holds less than one neighbour on average here, is still several times",
-        "faster than any variant; at radii that hold neighbours it is not.",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _floor_lines(result: dict) -> list[str]:
-    """How far the kernel is from the time of its multiplications alone."""
-    if "ns_per_product" not in result:
-        return []
-    far = {
-        dtype: ", ".join(
-            f"{name} {entry[f'{dtype}_ms'] / entry[f'{dtype}_floor_ms']:.2f} (all pairs "
-            f"{entry[f'{dtype}_all_pairs_ms'] / entry[f'{dtype}_all_pairs_floor_ms']:.2f})"
-            for name, entry in result["clouds"].items()
-        )
-        for dtype in ("float64", "float32")
-    }
-    counts, rates = result["products_per_pair"], result["ns_per_product"]
-    return [
-        f"*The floor* is the time of the multiplications alone: {counts['float64']} per pair and scale in",
-        f"float64 and {counts['float32']} in float32, at {rates['float64']:.4f} and {rates['float32']:.4f}",
-        "ns each, measured in the same run. The kernel takes, times the floor,",
-        f"float64: {far['float64']}; float32: {far['float32']}.",
-        "",
-    ]
-
-
 def small_clouds_page(result: dict) -> str:
     """Milliseconds per small cloud, by the batch and beside the path of large clouds."""
     lines = [
@@ -183,7 +120,6 @@ def main() -> None:
         ("epochs", epochs_page),
         ("speed", speed_page),
         ("small_clouds", small_clouds_page),
-        ("dense_limits", dense_limits_page),
     )
     for name, page in parts:
         path = RESULTS / f"{name}.json"
@@ -192,7 +128,7 @@ def main() -> None:
             continue
         text = page(json.loads(path.read_text()))
         # Some of them are a later part of a page.
-        first = {"epochs": "learned", "small_clouds": "speed", "dense_limits": "speed"}.get(name, name)
+        first = {"epochs": "learned", "small_clouds": "speed"}.get(name, name)
         pages[first] = f"{pages[first]}\n{text}" if first in pages else text
     for name, text in pages.items():
         (DOCS / "results" / f"{name}.md").write_text(text)

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from heatfield.nn import HFSDGCNN  # noqa: E402
-from heatfield.nn._augment import augmented, random_rotations  # noqa: E402
+from heatfield.nn.learner import augmented, random_rotations  # noqa: E402
 from heatfield_bench.networks import DGCNN, VNDGCNN, PointNet, PointNet2, PointTransformer  # noqa: E402
 from heatfield_bench.networks._layers import over_rows  # noqa: E402
 from heatfield_bench.networks._point_transformer import _Down, _VectorAttention  # noqa: E402

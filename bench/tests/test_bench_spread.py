@@ -12,20 +12,12 @@ from heatfield_bench._jobs import Context, Job
 from heatfield_bench._results import Store
 from heatfield_bench._run import run_jobs
 from test_results import FACTS, cells, key
-from tests.helpers.dask_cluster import Cluster, command, end_of, wait_for
+from tests.helpers.dask_cluster import command, end_of, wait_for
 
 WORDS = ["bench", "main", "curve", "--sets", "processes"]
 WORDS += ["--methods", "HFS-simple", "HFS-desc", "HFS-joint", "LocalCovariance", "PointNet"]
 # What two runs need not share; a worker has other threads, which makes it another machine.
 OTHERWISE = ("seconds", "date", "load_average", "machine")
-
-
-@pytest.fixture
-def cluster():
-    pytest.importorskip("distributed")
-    found = Cluster()
-    yield found
-    found.close()
 
 
 @pytest.fixture(scope="module")
@@ -48,37 +40,30 @@ def count(folder):
     return len(records(folder))
 
 
-def test_records_are_those_of_one_process(here, cluster, tmp_path):
-    code, said = end_of(command(*WORDS, "--results", tmp_path / "by", "--cluster", cluster.address))
-    assert code == 0, said
+def test_records_are_those_of_one_process(here, shared_cluster, tmp_path, capsys):
+    words = [*WORDS, "--results", str(tmp_path / "by"), "--cluster", shared_cluster.address]
+    assert main(words) == 0
+    said = capsys.readouterr().out
     assert f"{count(here)} cells computed, 0 were there" in said
     assert f"{count(here)} of {count(here)} cells" in said  # progress
     assert records(tmp_path / "by") == records(here)
 
 
-def test_a_cell_of_a_killed_worker_is_computed_again(here, cluster, tmp_path):
-    process = command(*WORDS, "--results", tmp_path, "--cluster", cluster.address)
+def test_killed_workers_and_a_lost_scheduler_cost_only_time(here, cluster, tmp_path):
+    words = [word for word in WORDS if word != "PointNet"]  # torch would have to be loaded by all
+    expected = {name: cell for name, cell in records(here).items() if "PointNet" not in name[0]}
+    process = command(*words, "--results", tmp_path, "--cluster", cluster.address)
     assert wait_for(lambda: count(tmp_path) >= 1, process)
     os.kill(cluster.workers[0].pid, signal.SIGKILL)
-    done = count(tmp_path)
-    code, said = end_of(process)
-    assert code == 0, said
-    assert done < count(here)  # it was killed in the middle
-    assert records(tmp_path) == records(here)
-
-
-def test_without_its_scheduler_it_ends_with_an_error_and_the_next_run_goes_on(here, cluster, tmp_path):
-    process = command(*WORDS, "--results", tmp_path, "--cluster", cluster.address)
-    assert wait_for(lambda: count(tmp_path) >= 1, process)
+    assert wait_for(lambda: count(tmp_path) >= 3, process)
     os.kill(cluster.scheduler.pid, signal.SIGKILL)
     code, said = end_of(process)
     assert code == 2
     assert "connection to the scheduler" in said
     assert "Traceback" not in said
-    kept = count(tmp_path)
-    assert 1 <= kept < count(here)
-    assert main([*WORDS, "--results", str(tmp_path), "--quiet"]) == 0  # without a cluster
-    assert records(tmp_path) == records(here)
+    assert 3 <= count(tmp_path) < len(expected)
+    assert main([*words, "--results", str(tmp_path), "--quiet"]) == 0  # without a cluster
+    assert records(tmp_path) == expected
 
 
 def job(name, fails=()):

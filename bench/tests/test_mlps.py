@@ -13,11 +13,11 @@ from heatfield_bench._mlps import train_mlps  # noqa: E402
 
 @pytest.fixture(scope="module")
 def splits():
-    """Standardised features of eight splits of a small Orbit5k."""
+    """Standardised features of five splits of a small Orbit5k."""
     clouds, labels = hf.datasets.make_orbit5k(n_per_class=40, n_points=150)
     features = hf.HFSDescriptor("simple", n_scales=4).fit_transform(clouds)
     found = []
-    for test in hf.datasets.make_splits(clouds, labels, 8, test_share=0.3):
+    for test in hf.datasets.make_splits(clouds, labels, 5, test_share=0.3):
         mean, std = features[~test].mean(axis=0), features[~test].std(axis=0)
         table = (features - mean) / np.where(std > 1e-9, std, 1.0)
         found.append((table[~test], labels[~test], table[test], labels[test]))
@@ -35,7 +35,7 @@ def test_accuracy_and_loss_agree_with_scikit_learn_as_two_seeds_do(splits):
 
     one, loss_one = sklearn_runs(0)
     two, loss_two = sklearn_runs(100)
-    networks = train_mlps([s[0] for s in splits], [s[1] for s in splits], 5, range(8))
+    networks = train_mlps([s[0] for s in splits], [s[1] for s in splits], 5, range(5))
     ours = np.array(
         [(n.scores(s[2]).argmax(axis=1) == s[3]).mean() for n, s in zip(networks, splits, strict=True)]
     )

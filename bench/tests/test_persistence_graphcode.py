@@ -198,20 +198,20 @@ def test_labels_by_a_coin_are_not_predicted(edges):
 def test_training_goes_on_to_the_same_weights(tmp_path, monkeypatch):
     clouds, labels = some_clouds()
     whole = small(epochs=4).fit(clouds, labels)
-    from heatfield.nn import _training
+    from heatfield.nn import training
 
-    written = _training.write_checkpoint
+    written = training.write_checkpoint
 
     def stop_after_two(path, *rest):
         written(path, *rest)
         if rest[4]["epoch"] == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(_training, "write_checkpoint", stop_after_two)
+    monkeypatch.setattr(training, "write_checkpoint", stop_after_two)
     again = small(epochs=4, checkpoint=tmp_path / "kept")
     with pytest.raises(KeyboardInterrupt):
         again.fit(clouds, labels)
-    monkeypatch.setattr(_training, "write_checkpoint", written)
+    monkeypatch.setattr(training, "write_checkpoint", written)
     again.fit(clouds, labels)
     assert [entry["loss"] for entry in again.history_] == [entry["loss"] for entry in whole.history_]
     for name, tensor in whole.learner_.tensors().items():

@@ -9,7 +9,7 @@ import numpy as np
 
 import heatfield as hf
 from benchmarks.lib.terrain import SIDE
-from heatfield._sums import promise
+from heatfield.core import bounds
 
 
 def read_all(out: Path, paths: list[Path], names: list[str]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -53,11 +53,11 @@ def compare(paths: list[Path], out: Path, s: Any, tol: float) -> dict[str, Any]:
         got = np.stack([columns[f"{name}_s{a}"][chosen] for a in range(steps)], axis=1)
         if name.startswith("spectrum"):
             assert exact.spectrum is not None
-            wanted, unit, allowed = exact.spectrum[:, :, int(name[-1]) - 1], 1.0, promise.SPECTRUM
+            wanted, unit, allowed = exact.spectrum[:, :, int(name[-1]) - 1], 1.0, bounds.SPECTRUM
         else:
             wanted = getattr(exact, name)
-            unit = wanted if name in promise.RELATIVE else 1.0
-            allowed = promise.SIGNATURES[name]
+            unit = wanted if name in bounds.RELATIVE else 1.0
+            allowed = bounds.SIGNATURES[name]
         worst[name] = float((np.abs(got - wanted) / unit).max() / (allowed * tol))
     in_files = sum(len(hf.read_points(path)) for path in paths)
     return {"targets": int(chosen.size), "worst": worst, "written": len(points), "in_files": in_files}

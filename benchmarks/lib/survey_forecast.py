@@ -9,13 +9,13 @@ import numpy as np
 
 from benchmarks.lib.terrain import DENSITY
 from heatfield._signatures.scales import geometric
-from heatfield._sums.costs import Costs
-from heatfield._sums.near import cutoffs
 from heatfield.cluster._first_pass import Whole
 from heatfield.cluster._plan import GRIDS, Frame, Plan, grid_points
 from heatfield.cluster._prices import grid_seconds, tile_grids, tile_seconds
 from heatfield.cluster._settings import SurveySettings
 from heatfield.cluster._store import Meta
+from heatfield.core.costs import Costs
+from heatfield.core.near import cutoffs
 
 # What the model has prices for: the sums. All else is taken from what was measured.
 PRICED = ("spreading", "fields", "checking", "isolated points")

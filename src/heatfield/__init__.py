@@ -17,6 +17,7 @@ _HOME = {
     "signatures": "_signatures.signatures",
     "Signatures": "_signatures.signatures",
     "HeatField": "_field.field",
+    "describe": "_features.describe",
     "HFSDescriptor": "_features.descriptor",
     "HFSClassifier": "_classifier.classifier",
     "HFSIndex": "_search.index",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from . import view as view
     from ._base.check import HeatFieldWarning as HeatFieldWarning
     from ._classifier.classifier import HFSClassifier as HFSClassifier
+    from ._features.describe import describe as describe
     from ._features.descriptor import HFSDescriptor as HFSDescriptor
     from ._field.field import HeatField as HeatField
     from ._points.classifier import HFSPointClassifier as HFSPointClassifier

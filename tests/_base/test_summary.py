@@ -11,7 +11,7 @@ import heatfield as hf
 from heatfield._base.drawing import band, bars, dots
 from heatfield._base.summary import Summarised, chosen_columns, extent, plain, quantiles, shown
 from heatfield._features.layout import Layout
-from heatfield._sums.plan import Plan, ScalePlan
+from heatfield.core.plan import Plan, ScalePlan
 from heatfield.datasets._dataset import Dataset
 from heatfield.io import Cloud
 

@@ -187,9 +187,9 @@ def test_threads_may_change_after_the_fit(monkeypatch):
     clouds, labels = some_clouds(8)
     model = hf.HFSClassifier("simple", head="lda", n_scales=3).fit(clouds, labels)
     seen = []
-    real = descriptors.each_cloud
+    real = descriptors.describe_clouds
     monkeypatch.setattr(
-        descriptors, "each_cloud", lambda *a, **k: (seen.append(k["n_threads"]), real(*a, **k))
+        descriptors, "describe_clouds", lambda *a, **k: (seen.append(k["n_threads"]), real(*a, **k))[1]
     )
     model.predict(clouds)
     model.set_params(n_jobs=2).predict(clouds)

@@ -5,12 +5,12 @@ import pytest
 from tqdm import tqdm
 
 import heatfield as hf
-from heatfield._cloud.cloud import ArrangedCloud
-from heatfield._features import neighbourhood_to_tolerance
-from heatfield._sums import promise
-from heatfield._sums.columns import WEIGHT, Request
-from heatfield._sums.costs import Costs
-from heatfield._sums.one_scale import scale_sums
+from heatfield._features import describe
+from heatfield.core import bounds
+from heatfield.core.cloud import ArrangedCloud
+from heatfield.core.costs import Costs
+from heatfield.core.moments import WEIGHT, Request
+from heatfield.core.one_scale import scale_sums
 from tests.helpers import reference_joint
 from tests.helpers.clouds import cloud
 
@@ -30,7 +30,7 @@ def pair_of(points, variant, tol, **options):
 @pytest.mark.parametrize("tol", [1e-4, 1e-8])
 @pytest.mark.parametrize("name", ["sphere", "clusters"])
 def test_joint_keeps_the_promise(name, tol, prices, monkeypatch):
-    monkeypatch.setattr("heatfield._sums.columns.costs", lambda **_: PRICES[prices])
+    monkeypatch.setattr("heatfield.core.moments.costs", lambda **_: PRICES[prices])
     found, exact, columns = pair_of(cloud(name, 3, 600), "joint", tol, n_scales=5)
     assert not np.array_equal(found, exact)  # another path
     error = np.abs(found - exact)
@@ -74,10 +74,10 @@ def test_squared_spreads_keep_the_promise(name, prices):
         t = float(np.ldexp(scales[b], -2 * around.exponent))
         mass = scale_sums(around, around, np.array([t]), request)[0][:, WEIGHT]
         with tqdm(disable=True) as bar:
-            found = neighbourhood_to_tolerance._deviation(around, t, mass, field[order, a], request, bar)
+            found = describe._deviation(around, t, mass, field[order, a], request, bar)
         expected = reference_joint.neighbourhood_spread(points, scales, field, a, b)[order]
         unit = np.ptp(field[:, a])
-        assert np.abs(found**2 - expected**2).max() <= promise.DEVIATION_SQUARED * tol * unit**2
+        assert np.abs(found**2 - expected**2).max() <= bounds.DEVIATION_SQUARED * tol * unit**2
         assert np.abs(found - expected).max() <= 4 * np.sqrt(tol) * unit
 
 
@@ -85,7 +85,7 @@ def test_a_field_that_does_not_vary_has_no_spread():
     around = ArrangedCloud.of(cloud("ball", 2, 100))
     values, request = np.full(100, 3.0), Request(tol=1e-6)
     with tqdm(disable=True) as bar:
-        found = neighbourhood_to_tolerance._deviation(around, 0.1, np.ones(100), values, request, bar)
+        found = describe._deviation(around, 0.1, np.ones(100), values, request, bar)
     assert (found == 0.0).all()
 
 
@@ -105,7 +105,7 @@ def test_a_large_cloud_leaves_the_dense_path(variant):
 
 
 def test_threads_change_no_bit_on_the_near_path(monkeypatch):
-    monkeypatch.setattr("heatfield._sums.columns.costs", lambda **_: PRICES["neighbours"])
+    monkeypatch.setattr("heatfield.core.moments.costs", lambda **_: PRICES["neighbours"])
     points = cloud("clusters", 3, 3000)
     one, two = (
         hf.HFSDescriptor("joint", n_scales=3, method="fast", n_jobs=j).fit_transform([points]) for j in (1, 3)

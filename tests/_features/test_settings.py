@@ -98,7 +98,7 @@ def test_centres_of_the_heat_dimension_spectrum_reach_point_features():
 @pytest.mark.parametrize("method", ["auto", "fast"])
 def test_large_clouds_get_all_threads(method, monkeypatch):
     """One after the other; small ones, of which each takes one thread, go side by side, or in batches."""
-    from heatfield._features import descriptor as descriptors
+    from heatfield._features import describe
     from heatfield._features import point_table as tables
 
     seen = []
@@ -111,7 +111,7 @@ def test_large_clouds_get_all_threads(method, monkeypatch):
         return call
 
     monkeypatch.setattr(tables, "features_of", watched(tables.features_of))
-    monkeypatch.setattr(descriptors, "describe_cloud", watched(descriptors.describe_cloud))
+    monkeypatch.setattr(describe, "_describe_one", watched(describe._describe_one))
     clouds, _ = some_clouds(3)
     point_table(clouds, PointSettings(3, ["dimension"], n_scales=3, method=method), n_jobs=2)
     hf.HFSDescriptor("simple", n_scales=3, method=method, n_jobs=2).fit_transform(clouds)

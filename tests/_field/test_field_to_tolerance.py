@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._sums import columns, off_data, promise
-from heatfield._sums.costs import Costs
+from heatfield.core import bounds, moments, query_points
+from heatfield.core.costs import Costs
 from tests.helpers.clouds import cloud
 
 # Costs at which transforms are taken wherever they can be, and costs at which none is.
@@ -37,7 +37,7 @@ def places(points, rng):
 @pytest.mark.parametrize("name", ["sphere", "clusters", "duplicates"])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_the_promise_holds_at_every_place(n, name, weights, prices, monkeypatch):
-    monkeypatch.setattr(columns, "costs", lambda **_: PRICES[prices])
+    monkeypatch.setattr(moments, "costs", lambda **_: PRICES[prices])
     tol = 1e-7
     rng = np.random.default_rng(n)
     points = cloud(name, n, 400)
@@ -50,30 +50,30 @@ def test_the_promise_holds_at_every_place(n, name, weights, prices, monkeypatch)
     error = np.abs(fast.log_value(at, TIMES) - expected) - 4e-16 * np.abs(expected)
     assert error.max() <= tol
     d = exact.dimension(at, TIMES)
-    assert (np.abs(fast.dimension(at, TIMES) - d) / (1 + d)).max() <= promise.DIMENSION * tol
+    assert (np.abs(fast.dimension(at, TIMES) - d) / (1 + d)).max() <= bounds.DIMENSION * tol
     scaled = np.abs(fast.log_hessian(at, TIMES) - exact.log_hessian(at, TIMES)) * 2 * TIMES[:, None, None]
-    assert scaled.max() <= promise.SPECTRUM * tol
+    assert scaled.max() <= bounds.SPECTRUM * tol
     u = exact.value(at, TIMES)
     seen = u > 1e-250
     np.testing.assert_allclose(fast.value(at, TIMES)[seen], u[seen], rtol=1.1 * tol)
     unit = np.sqrt((1 + d) / (2 * TIMES))
     slope = np.abs(fast.gradient(at, TIMES) - exact.gradient(at, TIMES)).max(axis=2)
-    assert (slope[seen] / (u * unit)[seen]).max() <= promise.DIMENSION * tol
+    assert (slope[seen] / (u * unit)[seen]).max() <= bounds.DIMENSION * tol
     bend = np.abs(fast.hessian(at, TIMES) - exact.hessian(at, TIMES)).max(axis=(2, 3))
-    assert (bend[seen] / (u * unit**2)[seen]).max() <= promise.SPECTRUM * tol
+    assert (bend[seen] / (u * unit**2)[seen]).max() <= bounds.SPECTRUM * tol
 
 
 def test_transforms_are_taken_and_lose_to_the_tree_far_away(monkeypatch):
-    monkeypatch.setattr(columns, "costs", lambda **_: PRICES["transforms"])
+    monkeypatch.setattr(moments, "costs", lambda **_: PRICES["transforms"])
     seen = []
-    original = off_data.scale_sums
+    original = query_points.scale_sums
 
     def spy(*args, **options):
         out = original(*args, **options)
         seen.append((out[1].transforms, args[0].points.shape[1]))
         return out
 
-    monkeypatch.setattr(off_data, "scale_sums", spy)
+    monkeypatch.setattr(query_points, "scale_sums", spy)
     points = cloud("ball", 3, 500)
     field = hf.HeatField(points, method="fast", tol=1e-5)
     field.value(points, 0.5)
@@ -87,7 +87,7 @@ def test_transforms_are_taken_and_lose_to_the_tree_far_away(monkeypatch):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_signatures_at_places_beside_a_heavy_cluster(n, tol, monkeypatch):
     """A transform's error is that of the cluster, which no place sees."""
-    monkeypatch.setattr(columns, "costs", lambda **_: PRICES["transforms"])
+    monkeypatch.setattr(moments, "costs", lambda **_: PRICES["transforms"])
     rng = np.random.default_rng(n)
     points = np.concatenate([1e-3 * rng.normal(size=(3000, n)), rng.uniform(-1, 1, (1000, n))])
     at = rng.uniform(-1.5, 1.5, (300, n))
@@ -97,7 +97,7 @@ def test_signatures_at_places_beside_a_heavy_cluster(n, tol, monkeypatch):
     u, d = exact.value(at, times), exact.dimension(at, times)
     seen = u > 1e-250
     assert np.abs(found.density[seen] / u[seen] - 1).max() <= tol
-    assert (np.abs(found.dimension - d)[seen] / (1 + d[seen])).max() <= promise.DIMENSION * tol
+    assert (np.abs(found.dimension - d)[seen] / (1 + d[seen])).max() <= bounds.DIMENSION * tol
 
 
 def test_more_than_three_dimensions():
@@ -121,7 +121,7 @@ def test_auto_is_exact_where_that_is_quick_and_fast_where_it_is_not():
 
 
 def test_threads_change_no_bit_on_the_near_path(monkeypatch):
-    monkeypatch.setattr(columns, "costs", lambda **_: PRICES["neighbours"])
+    monkeypatch.setattr(moments, "costs", lambda **_: PRICES["neighbours"])
     points = cloud("clusters", 3, 2000)
     at = places(points, np.random.default_rng(4))
     one, two = (hf.HeatField(points, method="fast", n_jobs=j).log_hessian(at, 0.01) for j in (1, 3))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._sums.costs import Costs
+from heatfield.core.costs import Costs
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_targets_by_index_with_separate_scales(points):
 
 @pytest.mark.parametrize("prices", [Costs(), Costs(pair=6e-8, ring=3e-8, call=1e-6)])
 def test_targets_by_place(points, prices, monkeypatch):
-    monkeypatch.setattr("heatfield._sums.columns.costs", lambda **_: prices)
+    monkeypatch.setattr("heatfield.core.moments.costs", lambda **_: prices)
     rng = np.random.default_rng(2)
     at = np.concatenate([rng.normal(size=(300, 3)), [[9.0, 0.0, 0.0], [0.0, -20.0, 5.0]]])
     scales = [0.05, 0.3, 2.0]

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import real_clouds, scaling
 from benchmarks.lib.clouds import LARGE_CLOUDS, make_large_cloud
 from benchmarks.lib.scaling_picture import exponent, exponents
-from heatfield._sums import promise
+from heatfield.core import bounds
 
 
 def test_clouds_are_what_they_are_called():
@@ -73,7 +73,7 @@ def test_a_run_is_kept_and_not_run_again(tmp_path, monkeypatch, capsys):
 
 
 def test_real_clouds_gives_errors_in_units_of_the_tolerance(tmp_path):
-    exact = {name: np.full((2, 2), 4.0) for name in promise.SIGNATURES}
+    exact = {name: np.full((2, 2), 4.0) for name in bounds.SIGNATURES}
     off = {name: values + 1e-6 for name, values in exact.items()}
     found = real_clouds.errors(SimpleNamespace(**off), SimpleNamespace(**exact), 1e-6)
     assert found["density"] == pytest.approx(0.25)

@@ -31,4 +31,5 @@ def test_the_page_of_the_baselines_has_the_figures_of_the_result_files():
         assert f"| {name} | {100 * found['accuracy']:.2f} % | {found['cpu_seconds']:.0f} |" in page, name
     proteins = json.loads((RESULTS / "baselines_cath15.json").read_text())["results"]
     for name, found in proteins.items():
-        assert f"| {name} | {found['mean_class_accuracy']:.1f} | {found['train_accuracy']:.1f} |" in page, name
+        ours = f"{found['mean_class_accuracy']:.1f} | {found['train_accuracy']:.1f}"
+        assert f"| {name} | {ours} |" in page, name

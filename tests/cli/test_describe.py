@@ -1,13 +1,10 @@
-"""``heatfield describe`` from a shell: the table, the errors, and resuming after a kill."""
+"""``heatfield describe`` from a shell: the table, the errors, and what is not done again."""
 
 import csv
 import json
 import os
-import random
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +13,6 @@ import pytest
 import heatfield as hf
 from heatfield.cli import main
 from tests.helpers.process import environment
-
-
-def shell(*words):
-    """The command in a process of its own."""
-    code = "import sys; from heatfield.cli import main; sys.exit(main())"
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, words)], env=environment(OMP_NUM_THREADS="1")
-    )
 
 
 @pytest.fixture
@@ -91,15 +80,13 @@ def test_csv_npz_and_options(folder, tmp_path):
         assert json.loads(str(data["metadata"])) == json.loads((tmp_path / "f.meta.json").read_text())
 
 
-@pytest.mark.parametrize("how", ["threads", "processes", "both"])
+@pytest.mark.parametrize("how", ["threads", "both"])
 def test_processes_and_order_do_not_matter(how, folder, tmp_path, monkeypatch):
     from heatfield.cli import _run_shards
 
     used = []
     real = _run_shards._in_processes
     monkeypatch.setattr(_run_shards, "_in_processes", lambda *a: (used.append(len(a[0])), real(*a))[1])
-    if how == "processes":
-        monkeypatch.setattr(_run_shards, "_FEW_BYTES", -1)
     if how == "both":  # as if what is left took long
         monkeypatch.setattr(_run_shards, "_START_SECONDS", 0.0)
     outs = [tmp_path / f"{i}.npz" for i in range(3)]
@@ -149,25 +136,6 @@ def test_a_bad_file_is_reported_and_stops_nothing(folder, tmp_path, capsys):
     captured = capsys.readouterr()
     assert "2 of 43 files failed" in captured.err
     assert "fewer than two distinct points" in captured.out
-
-
-@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
-def test_killed_and_run_again_gives_the_same_bits(folder, tmp_path):
-    words = ["describe", folder, "--jobs", "1", "--shard", "2", "--quiet", "--budget", "60"]
-    whole = tmp_path / "whole.npz"
-    started = time.perf_counter()
-    assert shell(*words, "-o", whole).wait() == 0
-    seconds = time.perf_counter() - started
-    out = tmp_path / "f.npz"
-    moments = random.Random(0)
-    for _ in range(3):
-        process = shell(*words, "-o", out)
-        time.sleep(moments.uniform(0.3, 1.0) * seconds)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert shell(*words, "-o", out).wait() == 0
-    assert out.read_bytes() == whole.read_bytes()
-    assert not [p for p in tmp_path.iterdir() if "part" in p.name]
 
 
 def test_finished_shards_are_not_done_again(folder, tmp_path, monkeypatch):

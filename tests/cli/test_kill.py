@@ -3,16 +3,18 @@
 import json
 import os
 import random
+import shutil
 import time
 from dataclasses import asdict
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._sums import costs
 from heatfield.cli import _run_shards, _train_kept, main
+from heatfield.core import costs
 from tests.helpers.fast_path import PRICES
 from tools import kill_runs
 
@@ -24,7 +26,10 @@ NEAR, FAR = costs.Costs(call=0.9), PRICES["transforms"]
 @pytest.mark.parametrize("case", ["describe, one process", "train, closed form", "report"])
 def test_a_killed_command_goes_on_to_the_same_result(case, tmp_path):
     kill_runs.write_clouds(tmp_path / "clouds", per_class=4, large=600)
-    words = kill_runs.CASES[case]
+    for fonts in Path(matplotlib.get_cachedir()).glob("fontlist*.json"):  # finding them takes a second
+        (tmp_path / "matplotlib").mkdir(exist_ok=True)
+        shutil.copy(fonts, tmp_path / "matplotlib")
+    words = kill_runs.CASES[case].replace("--folds 4", "--folds 2").replace("--head mlp", "--head lda")
     expected, _ = kill_runs.undisturbed(words, tmp_path, times=1)
     place = kill_runs.fresh(tmp_path)
     process = kill_runs.start(words, place)

@@ -30,13 +30,14 @@ def plots(tmp_path_factory):
 def model(plots, tmp_path_factory):
     out = tmp_path_factory.mktemp("model") / "m"
     words = ["points", "train", str(plots / "plot0.las"), str(plots / "plot1.las"), "-o", str(out), "--quiet"]
-    assert main([*words, *TRAIN]) == 0
+    assert main([*words, *TRAIN, "--folds", "0"]) == 0
     return out
 
 
 def test_training(plots, tmp_path, capsys):
     out = tmp_path / "m"
-    assert main(["points", "train", str(plots), "-o", str(out), *TRAIN, "--ignore", "6"]) == 1
+    words = [*TRAIN, "--ignore", "6", "--blocks", "dimension,height"]
+    assert main(["points", "train", str(plots), "-o", str(out), *words]) == 1
     said = capsys.readouterr()
     assert "3 files, 3,600 points, classes 2, 3, 4, 5" in said.out
     assert "lengths √t: s0 0.2, s1 0.5, s2 1;" in said.out
@@ -133,7 +134,7 @@ def test_finished_folds_are_not_fitted_again(plots, tmp_path, monkeypatch, capsy
     from heatfield.cli import _points_train
 
     files = [str(plots / f"plot{i}.las") for i in (0, 1, 2)]
-    words = ["points", "train", *files, *TRAIN, "--folds", "3", "--blocks", "dimension,height", "-o"]
+    words = ["points", "train", *files, *TRAIN, "--folds", "3", "--blocks", "dimension", "-o"]
     assert main([*words, str(tmp_path / "whole"), "--quiet"]) == 0
     fit, fitted = validation.fit_tables, []
 

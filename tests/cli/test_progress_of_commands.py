@@ -87,14 +87,14 @@ def test_one_large_file_shows_progress_before_its_points_are_computed(monkeypatc
 def test_a_learned_training_counts_all_that_is_to_come(monkeypatch):
     pytest.importorskip("torch")
     from heatfield._base import progress
-    from heatfield.nn import _training
+    from heatfield.nn import training
 
     counted = []
 
     def show(_line, _epoch, _entry, _seconds):
         counted.append(progress.trainings_to_come.get())
 
-    monkeypatch.setattr(_training._Line, "show", show)
+    monkeypatch.setattr(training._Line, "show", show)
     words = [*TRAIN, "--epochs", "1", "--quiet"]
     words[words.index("simple")] = "full"
     assert main(words) == 0

@@ -106,8 +106,9 @@ def test_a_stopped_training_counts_nothing_half_trained_and_goes_on(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("whom", ["command", "group"])
-@pytest.mark.parametrize("by", ["threads", "processes"])
+@pytest.mark.parametrize(
+    ("by", "whom"), [("threads", "command"), ("processes", "command"), ("processes", "group")]
+)
 def test_describe_leaves_its_queue_when_stopped(folder, tmp_path, whom, by):
     code = f"""
 import sys

@@ -227,7 +227,7 @@ def test_a_stopped_training_continues(folder, tmp_path, where, monkeypatch, caps
     torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    from heatfield.nn import _training
+    from heatfield.nn import training
 
     words = ["--epochs", "4", "--folds", "2", "--scales", "3", "--blocks", "dimension,hds"]
     words += ["--variant", "full"]
@@ -235,7 +235,7 @@ def test_a_stopped_training_continues(folder, tmp_path, where, monkeypatch, caps
     model = (tmp_path if where == "beside" else folder) / "m"
     parts = model.with_name("m.parts")
     epochs = []
-    one_epoch = _training._one_epoch
+    one_epoch = training._one_epoch
 
     def counted(*given, **named):
         if len(epochs) == 6:  # in the second fold
@@ -244,7 +244,7 @@ def test_a_stopped_training_continues(folder, tmp_path, where, monkeypatch, caps
         epochs.append("epoch")
         return one_epoch(*given, **named)
 
-    monkeypatch.setattr(_training, "_one_epoch", counted)
+    monkeypatch.setattr(training, "_one_epoch", counted)
     capsys.readouterr()
     assert main(["train", str(folder), "-o", str(model), *words]) == 130
     assert "stopped; the same command goes on from here" in capsys.readouterr().err

@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from tests.helpers.dask_cluster import Cluster, command, end_of, wait_for
-
-
-@pytest.fixture
-def cluster():
-    pytest.importorskip("distributed")
-    found = Cluster()
-    yield found
-    found.close()
+from heatfield.cli import main
+from tests.helpers.dask_cluster import command, end_of, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +25,7 @@ def clouds(tmp_path_factory):
 
 
 def words(clouds, out, *more):
-    return ("train", clouds, "-o", out, "--folds", "4", *more)
+    return ["train", str(clouds), "-o", str(out), "--folds", "4", *more]
 
 
 def written(out):
@@ -47,21 +40,32 @@ def written(out):
 
 
 CLOSED = ("--variant", "desc", "--head", "auto")
-LEARNED = ("--variant", "full", "--epochs", "2", "--scales", "4")
+LEARNED = ("--variant", "full", "--epochs", "1", "--scales", "3", "--folds", "2", "--device", "cpu")
+
+
+@pytest.fixture(scope="module")
+def closed_form(clouds, tmp_path_factory):
+    """What a training without a cluster leaves."""
+    out = tmp_path_factory.mktemp("closed") / "here"
+    assert main(words(clouds, out, *CLOSED)) == 0
+    return written(out)
 
 
 @pytest.mark.parametrize("options", [CLOSED, LEARNED], ids=["closed form", "learned"])
-def test_scores_and_model_have_the_same_bits(clouds, cluster, tmp_path, options):
+def test_scores_and_model_have_the_same_bits(clouds, shared_cluster, tmp_path, options, request, capsys):
+    folds = 4
     if options is LEARNED:
         pytest.importorskip("torch")
-    code, said = end_of(command(*words(clouds, tmp_path / "here", *options)))
-    assert code == 0, said
-    code, said = end_of(command(*words(clouds, tmp_path / "by", *options, "--cluster", cluster.address)))
-    assert code == 0, said
-    assert "of 4 finished" in said
-    here, by = written(tmp_path / "here"), written(tmp_path / "by")
+        assert main(words(clouds, tmp_path / "here", *options)) == 0
+        here, folds = written(tmp_path / "here"), 2
+    else:
+        here = request.getfixturevalue("closed_form")
+    capsys.readouterr()
+    assert main(words(clouds, tmp_path / "by", *options, "--cluster", shared_cluster.address)) == 0
+    assert f"of {folds} finished" in capsys.readouterr().err
+    by = written(tmp_path / "by")
     by["here.report.json"] = by.pop("by.report.json")
-    assert json.loads(here["here.report.json"])["cross_validation"]["folds"] == 4
+    assert json.loads(here["here.report.json"])["cross_validation"]["folds"] == folds
     assert by == here
     assert not (tmp_path / "by.parts").exists()
 
@@ -70,9 +74,7 @@ def folds_of(out):
     return sorted(out.with_name(out.name + ".parts").glob("*.fold*"))
 
 
-def test_killed_workers_and_a_lost_scheduler_cost_only_time(clouds, cluster, tmp_path):
-    code, said = end_of(command(*words(clouds, tmp_path / "here", *CLOSED)))
-    assert code == 0, said
+def test_killed_workers_and_a_lost_scheduler_cost_only_time(clouds, cluster, closed_form, tmp_path, capsys):
     out = tmp_path / "killed"
     process = command(*words(clouds, out, *CLOSED, "--cluster", cluster.address))
     assert wait_for(lambda: folds_of(out), process)
@@ -84,17 +86,15 @@ def test_killed_workers_and_a_lost_scheduler_cost_only_time(clouds, cluster, tmp
     assert "connection to the scheduler" in said
     assert "Traceback" not in said
     assert 2 <= len(folds_of(out)) < 4
-    code, said = end_of(command(*words(clouds, out, *CLOSED)))  # without a cluster
-    assert code == 0, said
-    assert "folds were finished before" in said
-    here, found = written(tmp_path / "here"), written(out)
+    assert main(words(clouds, out, *CLOSED)) == 0  # without a cluster
+    assert "folds were finished before" in capsys.readouterr().err
+    found = written(out)
     found["here.report.json"] = found.pop("killed.report.json")
-    assert found == here
+    assert found == closed_form
 
 
-def test_a_cluster_that_is_not_there_is_said_before_the_work(clouds, tmp_path):
+def test_a_cluster_that_is_not_there_is_said_before_the_work(clouds, tmp_path, capsys):
     pytest.importorskip("distributed")
-    code, said = end_of(command(*words(clouds, tmp_path / "model", "--cluster", "nowhere")))
-    assert code == 2
-    assert "cluster must be 'local'" in said
+    assert main(words(clouds, tmp_path / "model", "--cluster", "nowhere")) == 2
+    assert "cluster must be 'local'" in capsys.readouterr().err
     assert not (tmp_path / "model").exists()

@@ -10,7 +10,6 @@ import heatfield as hf
 from heatfield.cli import main
 from heatfield.cluster import InProcess
 from heatfield.io import file_stamp, is_remote, remote_files
-from tests.helpers.dask_cluster import Cluster, command, end_of
 
 
 @pytest.fixture
@@ -168,17 +167,10 @@ def test_a_folder_keeps_the_spelling_of_its_url(clouds):
     assert remote_files(url) == [f"{url}{name}.npy" for name in ("0", "1", "2", "cut")]
 
 
-def test_workers_read_urls(clouds):
-    pytest.importorskip("distributed")
+def test_workers_read_urls(clouds, shared_cluster):
     url = f"file://{clouds}/in"
     assert describe(clouds / "here.csv", url) == 1
-    cluster = Cluster()
-    try:
-        code, said = end_of(
-            command("describe", url, "-o", clouds / "by.csv", "--shard", "2", "--cluster", cluster.address)
-        )
-    finally:
-        cluster.close()
-    assert code == 1, said
+    words = ["describe", url, "-o", str(clouds / "by.csv"), "--shard", "2"]
+    assert main([*words, "--cluster", shared_cluster.address]) == 1
     for ending in (".csv", ".errors.csv", ".meta.json"):
         assert (clouds / f"by{ending}").read_bytes() == (clouds / f"here{ending}").read_bytes()

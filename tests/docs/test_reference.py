@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._features import column_meaning, column_words, pooling
+from heatfield._features import column_meaning, column_words, layout
 from heatfield._signatures import channels
 from heatfield.cli import VERBS, main
 from heatfield_bench._published import PUBLISHED
@@ -138,7 +138,7 @@ def test_every_row_of_the_dictionary_has_the_cells_of_its_heading():
 
 
 def test_words_are_those_of_the_statistics_and_channels():
-    assert tuple(column_words.STATISTICS) == pooling.STATISTICS
+    assert tuple(column_words.STATISTICS) == layout.STATISTICS
     units = {channel.name: channel.unit for channel in channels.CHANNELS}
     assert units["density"].replace("^-n", "⁻ⁿ") == column_words.LOCAL["density"][1]
     assert not any(units[name] for name in ("dimension", "transition", "spectrum"))

@@ -13,7 +13,6 @@ from tools.release_content import ROOTS, check_extra, check_wheel, needed
 BENCH = ROOT / "bench" / "pyproject.toml"  # not there in a source distribution of the library
 
 CONDA_NAMES = {
-    "finufft": "python-finufft",
     "lazrs": "lazrs-python",
     "matplotlib": "matplotlib-base",
     "torch": "pytorch",
@@ -97,7 +96,8 @@ def test_the_bench_asks_for_the_bounds_of_the_library():
     own, library = _project(BENCH), _project()
     known = {*library["dependencies"], *library["optional-dependencies"]["torch"]}
     asked = [*own["dependencies"], *own["optional-dependencies"]["torch"]]
-    assert {line for line in asked if not line.startswith("heatfield==")} <= known
+    of_its_own = ("heatfield==", "numba")  # the bench compiles some of its baselines
+    assert {line for line in asked if not line.startswith(of_its_own)} <= known
     assert own["requires-python"] == library["requires-python"]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from heatfield._sums.costs import Costs
+from heatfield.core.costs import Costs
 
 # Costs at which transforms are taken at most scales, costs at which none is, and the default ones.
 PRICES = {

@@ -7,7 +7,7 @@ import heatfield as hf
 from tests.helpers.clouds import cloud
 
 torch = pytest.importorskip("torch")
-from heatfield.nn import HeatFeatures, _features, _heat  # noqa: E402
+from heatfield.nn import HeatFeatures, heat  # noqa: E402
 
 
 @pytest.fixture
@@ -20,8 +20,7 @@ def threads():
 def by_torch(monkeypatch, call):
     """The same call without compiled code."""
     with monkeypatch.context() as patch:
-        for module in (_features, _heat):
-            patch.setattr(module, "can_compute", lambda *_: False)
+        patch.setattr(heat, "can_compute", lambda *_: False)
         return call()
 
 

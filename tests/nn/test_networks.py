@@ -1,4 +1,4 @@
-"""The networks: their size, their invariance, and compiled passes equal to plain torch."""
+"""The networks: their size, their invariance, and layers equal to the published ones written down plainly."""
 
 import copy
 import itertools
@@ -11,11 +11,9 @@ import heatfield as hf
 from tests.helpers.clouds import rotation
 
 torch = pytest.importorskip("torch")
-from heatfield.nn import HFSDGCNN, HFSFull, _graph  # noqa: E402
-from heatfield.nn._dgcnn import EdgeConv  # noqa: E402
-from heatfield.nn._edges import pooled_edges  # noqa: E402
-from heatfield.nn._graph import nearest  # noqa: E402
-from heatfield.nn._segments import segment_mean_and_max, segment_softmax  # noqa: E402
+from heatfield.nn import HFSDGCNN, HFSFull, dgcnn  # noqa: E402
+from heatfield.nn.dgcnn import EdgeConv, nearest  # noqa: E402
+from heatfield.nn.segments import segment_mean_and_max, segment_softmax  # noqa: E402
 
 STARTS = torch.tensor([0, 30, 31, 45, 70])
 
@@ -37,8 +35,7 @@ def test_parameters():
 
 
 @pytest.mark.parametrize("pooling", [("mean", "max"), ("max",), ("mean", "max", "std", "attention")])
-def test_compiled_passes_equal_torch(pooling):
-    """Single precision on the processor is compiled, double precision is plain torch."""
+def test_single_precision_equals_double(pooling):
     net = HFSFull(10, 6, 4, widths=(16, 32), head=8, dropout=0.0, pooling=pooling)
     wide = copy.deepcopy(net).double()
     points, whole, target = rows(10), rows(6)[:4], torch.arange(4)
@@ -73,7 +70,7 @@ def test_segments():
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64])
 def test_graph_does_not_depend_on_its_pieces(pairs, exact, kind, monkeypatch):
     """Clouds that do not fit together are worked off one by one, large ones some rows at a time."""
-    values, held, distances = rows(3).to(kind), [], _graph._distances
+    values, held, distances = rows(3).to(kind), [], dgcnn._distances
     whole = nearest(values, STARTS, 8, exact=exact)
 
     def watched(*given):
@@ -81,8 +78,8 @@ def test_graph_does_not_depend_on_its_pieces(pairs, exact, kind, monkeypatch):
         held.append(found.numel())
         return found
 
-    monkeypatch.setattr(_graph, "_PAIRS", pairs)
-    monkeypatch.setattr(_graph, "_distances", watched)
+    monkeypatch.setattr(dgcnn, "_PAIRS", pairs)
+    monkeypatch.setattr(dgcnn, "_distances", watched)
     assert torch.equal(nearest(values, STARTS, 8, exact=exact), whole)
     assert max(held) <= max(pairs, 30)  # one row at least
 
@@ -108,9 +105,16 @@ def test_misleading_starts_are_refused(starts):
         HFSFull(4, 0, 2)(torch.zeros(70, 4), torch.empty(len(starts) - 1, 0), torch.tensor(starts))
 
 
-def test_graph_is_that_of_each_cloud():
+def test_graph_is_that_of_each_cloud(monkeypatch):
     points = rows(3).double()
-    for exact in (True, False):
+
+    def by_torch(distances, starts, begin, out):
+        given = (torch.from_numpy(distances), torch.from_numpy(starts), begin, out.shape[1])
+        dgcnn._smallest_by_torch(*given, torch.from_numpy(out))
+
+    for exact, on_device in itertools.product((True, False), repeat=2):
+        if on_device:  # what other devices do
+            monkeypatch.setattr(dgcnn._core, "smallest", by_torch)
         found = nearest(points.float(), STARTS, 8, exact=exact)
         assert torch.equal(found, nearest(points, STARTS, 8, exact=exact))
         for first, last in itertools.pairwise(STARTS.tolist()):
@@ -120,6 +124,16 @@ def test_graph_is_that_of_each_cloud():
                 own = found[first + i]
                 assert own[: len(row)].tolist() == row.tolist()
                 assert (own[len(row) :] == first + i).all()  # fewer than k points: the point itself
+
+
+def test_equal_distances_keep_the_order_of_the_points():
+    """Also where the list of neighbours is longer than a vector, or than the cloud."""
+    values = torch.randint(0, 3, (300, 2), generator=torch.Generator().manual_seed(0)).float()
+    for k, kind in itertools.product((1, 7, 40, 400), (torch.float32, torch.float64)):
+        expected = torch.cdist(values, values).argsort(dim=1, stable=True)[:, :k]
+        own = torch.arange(300)[:, None].expand(-1, k)
+        expected = torch.cat([expected, own], dim=1)[:, :k]
+        assert torch.equal(nearest(values.to(kind), torch.tensor([0, 300]), k, exact=True), expected)
 
 
 def test_edge_convolution_is_the_published_one():
@@ -144,19 +158,6 @@ def test_edge_convolution_is_the_published_one():
     torch.testing.assert_close(layer.norm.running_mean, plain.norm.running_mean)
     torch.testing.assert_close(layer.norm.running_var, plain.norm.running_var)
     torch.testing.assert_close(layer.eval()(values, near), plain.eval()(values, near))
-
-
-def test_pooled_edges_equal_torch():
-    a, b, near = rows(5), rows(5, seed=1), nearest(rows(3), STARTS, 20, exact=True)
-    inputs = [[t.to(kind).requires_grad_() for t in (a, b)] for kind in (torch.float32, torch.float64)]
-    found, expected = (pooled_edges(*pair, near) for pair in inputs)
-    for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(one.double(), other, rtol=1e-5, atol=1e-6)
-    given = [torch.randn_like(t) for t in found]
-    grads = torch.autograd.grad(found, inputs[0], given)
-    wanted = torch.autograd.grad(expected, inputs[1], [g.double() for g in given])
-    for one, other in zip(grads, wanted, strict=True):
-        torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=1e-4)
 
 
 def test_logits_do_not_change_under_rotation():

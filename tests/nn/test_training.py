@@ -40,9 +40,8 @@ torch = pytest.importorskip("torch")
 from safetensors import safe_open  # noqa: E402
 from safetensors.torch import save  # noqa: E402
 
-from heatfield.nn._batches import Packed, Scaling, _drawn  # noqa: E402
-from heatfield.nn._learner import RECIPES  # noqa: E402
-from heatfield.nn._training import Training, _Line  # noqa: E402
+from heatfield.nn.learner import RECIPES, Packed, Scaling, _drawn  # noqa: E402
+from heatfield.nn.training import Training, _Line, keep_memory  # noqa: E402
 
 SMALL = {
     "full": {"widths": (8, 16), "head": 8},
@@ -238,11 +237,11 @@ def forgeable(tmp_path_factory):
 
 def test_the_time_left_is_that_of_all_trainings(monkeypatch):
     from heatfield._base import progress
-    from heatfield.nn import _training
+    from heatfield.nn import training as loop
 
     clouds, labels = some_clouds(12)
     left = []
-    monkeypatch.setattr(_training._Line, "show", lambda self, epoch, entry, seconds: left.append(seconds))  # noqa: ARG005
+    monkeypatch.setattr(loop._Line, "show", lambda self, epoch, entry, seconds: left.append(seconds))  # noqa: ARG005
     classifier(epochs=2).fit(clouds, labels)
     token = progress.trainings_to_come.set(3)
     classifier(epochs=2).fit(clouds, labels)
@@ -644,3 +643,37 @@ def test_unlike_input_is_reported():
             hf.HeatFieldWarning, match=r"clouds\[0\] has a number of points of 400, training had 20 to 38"
         ):
             model.predict([np.concatenate([clouds[0]] * 20)])
+
+
+def test_settings_of_the_user_are_left_alone(monkeypatch):
+    monkeypatch.setenv("MALLOC_TOP_PAD_", "1")
+    keep_memory.cache_clear()
+    assert keep_memory() is False
+    keep_memory.cache_clear()
+
+
+@pytest.mark.skipif(not hasattr(os, "confstr") or sys.platform != "linux", reason="GNU C library only")
+def test_memory_stays_with_the_process():
+    """Large blocks that are freed and taken again cause no page faults."""
+    if not (os.confstr("CS_GNU_LIBC_VERSION") or "").startswith("glibc"):
+        pytest.skip("another C library")
+    code = """
+import resource
+import numpy as np
+from heatfield.nn.training import keep_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(5):
+        np.empty(1 << 26, np.uint8).fill(1)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+plain, kept = faults(), keep_memory()
+faults()
+print(kept, plain, faults())
+"""
+    plain = {k: v for k, v in environment().items() if not k.startswith(("MALLOC_", "GLIBC_"))}
+    done = subprocess.run([sys.executable, "-c", code], env=plain, capture_output=True, text=True, check=True)
+    kept, before, after = done.stdout.split()
+    assert kept == "True"
+    assert int(after) < 0.3 * int(before)

@@ -27,11 +27,16 @@ def collection():
     )
 
 
-@pytest.fixture
-def page(browser, tmp_path, collection):
-    path = tmp_path / "report.html"
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, collection):
+    path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(report_page(collection, embedding="pca"))
-    browser.open(path)
+    return path
+
+
+@pytest.fixture
+def page(browser, written):
+    browser.open(written)
     browser.wait("window.report && window.report.ready")
     browser.frames()
     return browser

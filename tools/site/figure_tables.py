@@ -56,57 +56,10 @@ def describe(found: Result) -> str:
 
 
 def first_call(found: Result) -> str:
-    head = ("call", "first process", "later process", "compiled in", "kernels", "longest of them")
-    rows = (
-        (
-            name,
-            f"{r['first_s']:.1f} s",
-            f"{r['second_s']:.1f} s",
-            f"{r['compile_s']:.1f} s",
-            len(r["kernels"]),
-            ", ".join(f"`{kernel.split('.')[-1]}` {s:.1f} s" for kernel, s in list(r["kernels"].items())[:2]),
-        )
-        for name, r in found["cases"].items()
-    )
+    rows = ((name, f"{r['seconds']:.2f} s") for name, r in found["cases"].items())
     return (
-        f"`python -m benchmarks.first_call`, {when(found)}, {found['machine']['cores']} cores. Whole processes, imports\n"
-        f"included: the first with nothing kept, a later one with what the first has kept. Seconds and kernels of the compiler\n"
-        f"are those of the user's own process.\n\n{table(head, rows)}"
-    )
-
-
-def training(found: Result) -> str:
-    trees, profile = found["trees"], found["profile"]
-    half = profile["bfloat16"]
-    head = (
-        "clouds",
-        "threads",
-        "seconds per epoch",
-        "torch's operations",
-        "times faster",
-        "matrix products alone",
-    )
-    rows = []
-    for name, entry in trees["rows"].items():
-        clouds, _, threads = name.partition(", threads: ")
-        alone = profile["rows"][clouds]
-        share = f"{alone['products_alone_seconds']:.2f} s, {100 / alone['over_products']:.0f} % of it"
-        rows.append(
-            (
-                clouds,
-                threads,
-                f"{entry['new']['seconds']:.2f}",
-                f"{entry['old']['seconds']:.2f}",
-                f"{entry['old']['seconds'] / entry['new']['seconds']:.2f}",
-                share if threads == "1" else "",
-            )
-        )
-    return (
-        f"`python -m benchmarks.epochs`, {when(trees)}; the products {when(profile)}. Beside it the same network by\n"
-        f"torch's own operations, as an earlier version trained it.\n\n{table(head, rows)}\n\n"
-        "The rest of an epoch on one thread is data movement: normalising, cutting off, pooling, and sums of gradients.\n"
-        f"In bfloat16 the products alone are {half['products_times_faster']:.1f} times as fast here, but a step in torch's mixed precision\n"
-        f"(`torch.autocast`), which writes and reads everything in between, {half['step_times_faster']:.2f} times as fast as the compiled passes."
+        f"`python -m benchmarks.first_call`, {when(found)}, {found['machine']['cores']} cores. Whole processes with an empty\n"
+        f"home, imports included.\n\n{table(('call', 'seconds'), rows)}"
     )
 
 
@@ -196,7 +149,7 @@ def disks(found: Result) -> str:
 
 def grid_error(found: Result) -> str:
     keys = ("weight", "first", "second", "square", "fourth", "energy", "response")
-    titles = {"grid": "grid, eps 1e-3 to 1e-9", "finufft": "finufft, eps 1e-10 to 1e-13"}
+    titles = {"coarse": "eps 1e-3 to 1e-9", "fine": "eps 1e-10 to 1e-13"}
     rows = ((title, *(f"{found['worst'][name][k]:.2f}" for k in keys)) for name, title in titles.items())
     return table(("", "w", "w r", "w r r'", "w D²", "w D⁴", "E2", "C2"), rows)
 

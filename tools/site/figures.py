@@ -46,7 +46,6 @@ BLOCKS: dict[str, tuple[Path, Callable[[dict[str, Any]], str]]] = {
     "search_many": (RESULTS / "search.json", tables.search_many),
     "survey": (RESULTS / "survey.json", large.survey),
     "survey_check": (RESULTS / "survey.json", large.survey_check),
-    "training": (RESULTS / "epochs.json", tables.training),
     "theorem1_errors": (THEOREM, tables.theorem_errors),
     "theorem1_rates": (THEOREM, tables.theorem_rates),
     "theorem1_outside": (THEOREM, tables.theorem_outside),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._base.check import Array, check_choice
 from .._features.descriptor import HFSDescriptor
 from .._features.settings import options_of
-from .._sums.dense_or_fast import surely_dense
+from ..core.dense_or_fast import surely_dense
 from .heads import HEADS, fit_head, head_probabilities
 
 

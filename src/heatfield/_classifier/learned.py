@@ -19,8 +19,8 @@ from .labels import checked_labels
 from .training_options import held_out, learner_module, training
 
 if TYPE_CHECKING:
-    from ..nn._learner import Learner
-    from ..nn._training import Training
+    from ..nn.learner import Learner
+    from ..nn.training import Training
 
 LEARNED = ("full", "dgcnn")
 # Where training draws points, this share of the epochs at its end takes all of them, as prediction does:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._base.check import check_choice, check_count
 
 if TYPE_CHECKING:
-    from ..nn._training import Training
+    from ..nn.training import Training
 
 # Options of the network and of its training: of no use, and refused, with the other variants.
 OPTIONS = (
@@ -130,6 +130,6 @@ def held_out(share: Any, labels: NDArray, classes: NDArray, seed: int | None) ->
 
 def learner_module() -> Any:
     """The module of the networks, imported only here because it imports torch."""
-    from ..nn import _learner
+    from ..nn import learner
 
-    return _learner
+    return learner

@@ -12,11 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, thread_count
 from .cloud_input import CloudEstimator, check_same_dims
-from .describe import describe_cloud
+from .describe import describe_clouds
 from .layout import Layout
-from .schedule import each_cloud, warn_of_empty
+from .schedule import warn_of_empty
 from .settings import DescriptorSettings, options_of
-from .small_clouds import describe_small, goes_in_batches
 
 
 class HFSDescriptor(TransformerMixin, CloudEstimator):
@@ -201,17 +200,6 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
         check_same_dims(clouds, self.n_dims_, "the descriptor")
         settings = self._settings(self.n_dims_)
         n_threads = settings.n_threads if n_jobs == "own" else thread_count(n_jobs)
-        out = np.empty((len(clouds), settings.columns.width))
-        small = [
-            i for i, cloud in enumerate(clouds) if goes_in_batches(len(cloud), self.n_dims_, settings.method)
-        ]
-        describe_small(clouds, small, settings, out, extents, n_threads=n_threads)
-
-        def work(i: int, threads: int) -> None:
-            own = None if extents is None else extents[i]
-            describe_cloud(clouds[i], settings, out[i], own, threads)
-
-        others = sorted({*range(len(clouds))} - {*small})
-        each_cloud(work, clouds, method=settings.method, n_threads=n_threads, chosen=others)
+        out = describe_clouds(clouds, settings, extents, n_threads=n_threads)
         warn_of_empty(out, "their descriptors are NaN")
         return out

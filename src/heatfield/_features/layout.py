@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
 
 from .._base.drawing import bars
 from .._base.summary import Summarised, Summary, plural
 from .._signatures.channels import blocks_with_spectrum
-from .neighbourhood_kernels import has_p10, scale_pairs
-from .pooling import STATISTICS
+
+STATISTICS = ("mean", "std", "p10", "p50", "p90")
+# The neighbourhood block: how many scales the weights are coarser than the field.
+STEPS = (1, 3)
 
 # The number of the layout: a change of a name, of the order, or of a value by more
 # than 1e-9 gets a new one.
@@ -99,6 +104,18 @@ def _entries(
             (f"{field}_{s}", f"s{a}_s{b}")
             for field in ("density", "dimension", *axes)
             for a, b in scale_pairs(n_scales)
-            for s in (("mean", "p10", "p90") if has_p10(b) else ("mean", "p90"))
+            for s in kept_statistics(b)
         ]
     return [(s, a) for s in STATISTICS for a in scales]  # density, dimension, transition, gradient
+
+
+@cache
+def scale_pairs(n_scales: int) -> np.ndarray:
+    """All (a, b) with b - a in `STEPS`, by step and then by scale: fields of scale a, weights of scale b."""
+    pairs = [(a, a + step) for step in STEPS for a in range(n_scales - step)]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def kept_statistics(b: int) -> tuple[str, ...]:
+    """Of a deviation at scale b; at the first three scales the 10th percentile is 0 nearly always."""
+    return ("mean", "p10", "p90") if b >= 3 else ("mean", "p90")

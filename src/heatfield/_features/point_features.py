@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._base.check import Array
-from .._cloud.cloud import ArrangedCloud
-from .._signatures import equations
 from .._signatures.channels import block_columns, block_values, learned_blocks
-from .._signatures.evaluate import Outputs, evaluate
-from .layout import PAPER_BLOCKS, layout
-from .neighbourhood import deviation_at_points
-from .neighbourhood_kernels import scale_pairs
+from ..core.cloud import ArrangedCloud
+from ..core.evaluate import Evaluation, evaluate
+from ..core.outputs import Outputs, heat_dimension_spectrum
+from .describe import deviation_at_points, global_block
+from .layout import PAPER_BLOCKS, layout, scale_pairs
 from .settings import FeatureSettings, names_of
 
 # Which blocks describe the whole cloud and which each point, in their order.
@@ -105,18 +104,17 @@ def features_of(points: Array, settings: PointSettings, n_threads: int = 1) -> t
         n_threads=n_threads,
     )
     found = evaluate(cloud, None, scales, request)
+    out = found.local
     second = None
     if "neighbourhood" in settings.point_blocks:
         second = np.empty((len(points), len(scale_pairs(settings.n_scales)) * (2 + settings.n_dims)))
         second[cloud.order] = deviation_at_points(cloud, scales, found, request).T
-    found = found.in_order(cloud.order, n_threads)
-    if found.transition is None:
-        found = replace(found, transition=equations.transition_by_difference(found.dimension, scales))
-    channels = [_channel(found, block) for block in settings.point_blocks if block != "neighbourhood"]
+    whole = [_whole_block(found, block, scales[0], settings) for block in settings.whole_blocks]
+    out.turn_round(found.rows, n_threads)
+    channels = [_channel(out, block) for block in settings.point_blocks if block != "neighbourhood"]
     parts = [np.concatenate(channels, axis=2).reshape(len(points), -1)] if channels else []
     if second is not None:
         parts.append(second)
-    whole = [_whole_block(found, block, scales, settings) for block in settings.whole_blocks]
     return np.concatenate(parts, axis=1), np.concatenate(whole) if whole else np.empty(0)
 
 
@@ -128,15 +126,11 @@ def _channel(found: Outputs, block: str) -> Array:
     return block_values(block, found)
 
 
-def _whole_block(found: Outputs, block: str, scales: Array, settings: PointSettings) -> Array:
+def _whole_block(found: Evaluation, block: str, times: Array, settings: PointSettings) -> Array:
     if block == "hds":
-        shares = equations.heat_dimension_spectrum(
-            found.density, found.dimension, settings.centers, settings.hds_sigma
+        out = found.local
+        shares = heat_dimension_spectrum(
+            out.density, out.dimension, np.array([found.rows.size]), settings.centers, settings.hds_sigma
         )
-        return np.concatenate([part.T.ravel() for part in shares])
-    dirichlet = equations.roughness(found.energy, found.response, scales)
-    parts = [found.energy, found.response, dirichlet, equations.relative_roughness(found.energy, dirichlet)]
-    if block == "log_global":
-        # A single place has no roughness: its logarithm is NaN, as in the joint descriptor.
-        parts = [p if i == 1 else np.log(np.where(p > 0.0, p, np.nan)) for i, p in enumerate(parts)]
-    return np.concatenate(parts)
+        return np.concatenate([part.ravel() for part in shares])
+    return global_block(found.energy, found.response, times, log=block == "log_global").ravel()

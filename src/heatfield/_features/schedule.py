@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from .._base.check import Array, OutOfRangeError
 from .._base.threads import even_pieces, run_pieces
 from .._base.warn import warn_caller
-from .._sums.dense import one_blas_thread
-from .._sums.dense_or_fast import surely_dense
+from ..core.dense_or_fast import surely_dense
 
 
 def each_cloud(
@@ -45,10 +44,9 @@ def each_cloud(
         for i in small[first:last]:
             named(i, 1)
 
-    with one_blas_thread(clouds[0].shape[1]):
-        run_pieces(piece, even_pieces([len(clouds[i]) for i in small]), n_threads, progress="clouds")
-        for i in large:
-            named(i, n_threads)
+    run_pieces(piece, even_pieces([len(clouds[i]) for i in small]), n_threads, progress="clouds")
+    for i in large:
+        named(i, n_threads)
 
 
 def warn_of_empty(table: NDArray[Any], consequence: str) -> None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _core
 from .._base.check import Array
 from .._base.threads import pieces, run_pieces
-from .._sums.columns import LOG_ACCURACY
+from ..core.moments import LOG_ACCURACY
 from .arguments import as_places, as_times, check_reach
-from .sums import field_columns, field_sums
-from .to_tolerance import dimension_of
+from .to_tolerance import dimension_of, field_columns
 
 if TYPE_CHECKING:
     from .field import HeatField
@@ -51,19 +51,10 @@ class Evaluation:
         self._rows = np.empty((q, steps, field_columns(self.n, moments)))
 
         def work(first: int, last: int) -> None:
-            field_sums(
-                cloud.points,
-                cloud.boxes,
-                field._logs,
-                field._heaviest,
-                unit,
-                places,
-                first,
-                last,
-                LOG_ACCURACY[np.dtype(np.float64)],
-                moments,
-                self._rows,
-            )
+            _core.field(
+                cloud.points, cloud.boxes, field._logs, field._heaviest, unit, places, first, last,
+                LOG_ACCURACY[np.dtype(np.float64)], moments, self._rows,
+            )  # fmt: skip
 
         size = min(max(1, int(_PIECE / (m * steps))), math.ceil(q / (4 * n_threads)) or 1)
         run_pieces(work, pieces(q, size), n_threads, progress="places")

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from .._base.check import Array, as_points, check_choice, check_tol, thread_count
 from .._base.summary import Summarised, Summary
-from .._cloud.arrange import BLOCK
-from .._cloud.cloud import ArrangedCloud
-from .._sums.dense_or_fast import field_uses_fast
+from ..core.arrange import BLOCK
+from ..core.cloud import ArrangedCloud
+from ..core.dense_or_fast import field_uses_fast
 from .arguments import as_weights
 from .evaluation import Evaluation, in_range
 from .summary import summary_of_field
@@ -48,8 +48,7 @@ class HeatField(Summarised):
         `log_value` to tol absolute, `dimension` to 4 tol relative to 1 + d, 2t `log_hessian` to 16 tol
         absolute; gradient and Hessian to 4 tol u sqrt((1 + d) / 2t) and 16 tol u (1 + d) / 2t. Default 1e-8.
     n_jobs : int
-        Threads over the places; -1 for all cores. The result has the same bits for any number of
-        them, except where a transform needs an error below 1e-9 of its largest sum and is left to finufft.
+        Threads over the places; -1 for all cores. The result has the same bits for any number of them.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """The heat field at many places of many sources, to a tolerance.
 
-Places take the sums of `_sums.off_data`: neighbours or transforms, whichever is cheaper. Far from the
+Places take the sums of `core.query_points`: neighbours or transforms, whichever is cheaper. Far from the
 data, where sums would underflow, and where no tolerance is sharp enough, every place has its own
-reference (`by_tree`).
+reference (cpp/field.cpp).
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .._base.check import Array
 from .._base.progress import Bar, progress_bar
 from .._base.threads import pieces, run_pieces
-from .._cloud.cloud import ArrangedCloud
-from .._sums.columns import FIRST, WEIGHT, Request
-from .._sums.off_data import largest_sum, place_sums
-from .by_tree import field_sums_by_tree, heaviest_in_nodes
-from .sums import field_columns
+from ..core.cloud import ArrangedCloud
+from ..core.moments import FIRST, WEIGHT, Request
+from ..core.query_points import largest_sum, place_sums
 
 # Places that one thread takes at a time.
 _PIECE = 2048
+
+
+def field_columns(n: int, moments: bool) -> int:
+    """log sum, then the mean of x_j - y and the upper triangle of the covariance."""
+    return 1 + n + n * (n + 1) // 2 if moments else 1
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,12 @@ class FastField:
         """From the arrays that `HeatField` keeps."""
         weights = None if (logs == 0.0).all() else np.exp2(2.0 * logs)
         uneven = 1.0 if weights is None else float(weights.mean() / max(weights.min(), 1e-300))
-        return cls(cloud, logs, heaviest_in_nodes(heaviest, *cloud.tree[1:]), weights, uneven, {})
+        in_nodes = np.empty(len(cloud.tree[1]))
+        _core.heaviest(*cloud.tree, heaviest, in_nodes)
+        return cls(cloud, logs, in_nodes, weights, uneven, {})
 
     def sums(self, targets: ArrangedCloud, times: Array, moments: bool, tol: float, n_threads: int) -> Array:
-        """The rows of `field_sums` (q, T, columns) in the caller's order; times in normalised units."""
+        """The sums (q, T, `field_columns`) in the caller's order; times in normalised units."""
         n, q = targets.points.shape
         out = np.empty((q, times.size, field_columns(n, moments)))
         if q == 0:
@@ -96,7 +102,7 @@ class FastField:
         log_accuracy = math.log(1.0 / request.tol) + 2.0
 
         def work(first: int, last: int) -> None:
-            field_sums_by_tree(
+            _core.field_by_tree(
                 self.cloud.points, self.logs, *self.cloud.tree, self.heaviest, t,
                 places, nearest, first, last, log_accuracy, moments, out,
             )  # fmt: skip

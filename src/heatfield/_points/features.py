@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import Array
-from .._cloud.cloud import ArrangedCloud
-from .._features.neighbourhood import deviation_at_points
-from .._signatures import equations, shape
-from .._signatures.evaluate import Outputs, evaluate
-from .._sums.columns import Request
-from .._sums.targets import Targets
+from .._features.describe import deviation_at_points
+from .._signatures import shape
+from ..core.cloud import ArrangedCloud
+from ..core.evaluate import evaluate
+from ..core.moments import Request
+from ..core.outputs import Outputs
+from ..core.targets import Targets
 from .settings import SHAPE, PointFeatureSettings
 
 # Points whose outputs, eigenvectors among them, are in memory together.
@@ -91,15 +92,15 @@ def _local_blocks(
             second = np.empty((m, len(dict(settings.columns_of_blocks())["neighbourhood"])), np.float32)
             second[cloud.order] = deviation_at_points(cloud, times, found, request).T
             second = second[wanted]
-        ordered = found.in_order(cloud.order, n_threads)
-        _write(ordered, settings, times, n, out, wanted, second)
+        found.local.turn_round(found.rows, n_threads)
+        _write(found.local, settings, n, out, wanted, second)
         return
     for first in range(0, len(wanted), _TOGETHER):
         some = wanted[first : first + _TOGETHER]
         targets = Targets.at_indices(cloud, some)
         found = evaluate(cloud, targets, times, request, vectors=vectors)
-        ordered = found.in_order(targets.places.order, n_threads)
-        _write(ordered, settings, times, n, out[first : first + len(some)], np.arange(len(some)))
+        found.local.turn_round(found.rows, n_threads)
+        _write(found.local, settings, n, out[first : first + len(some)], np.arange(len(some)))
 
 
 def _fine_block(
@@ -116,8 +117,10 @@ def _fine_block(
     for start in range(0, len(wanted), _TOGETHER):
         targets = Targets.at_indices(cloud, wanted[start : start + _TOGETHER])
         found = evaluate(cloud, targets, times, request, vectors=True)
-        found = found.in_order(targets.places.order, request.n_threads)
-        parts = [_block(found, block, settings.n_dims, settings.tol) for block in settings.fine_blocks()]
+        found.local.turn_round(found.rows, request.n_threads)
+        parts = [
+            _block(found.local, block, settings.n_dims, settings.tol) for block in settings.fine_blocks()
+        ]
         rows = slice(start, start + _TOGETHER)
         out[rows, first : first + len(names)] = np.concatenate(
             [part.reshape(part.shape[0], -1) for part in parts], axis=1
@@ -127,15 +130,12 @@ def _fine_block(
 def _write(
     found: Outputs,
     settings: PointFeatureSettings,
-    times: Array,
     n: int,
     out: Features,
     rows: NDArray[np.int64],
     second: Features | None = None,
 ) -> None:
     """Blocks of outputs into their columns; ``rows`` of the outputs are those of ``out``."""
-    tau = equations.transition_by_difference(found.dimension, times)
-    found = replace(found, transition=tau)
     place = 0
     for block, names in settings.columns_of_blocks():
         here = slice(place, place + len(names))

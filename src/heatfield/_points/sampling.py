@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import Array
-from .._cloud.cloud import ArrangedCloud
+from ..core.cloud import ArrangedCloud
 
 _STEPS = 6  # lengths that are proposed
 _FINEST, _WIDEST, _SHARE = 1.5, 40.0, 1 / 8

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.check import check_choice, check_count, check_tol
-from .._features.neighbourhood_kernels import scale_pairs
+from .._features.layout import scale_pairs
 from .._features.settings import names_of
 from .._signatures.scales import as_lengths
 

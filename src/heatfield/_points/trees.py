@@ -1,4 +1,4 @@
-"""Gradient-boosted trees as plain arrays: grown by scikit-learn, walked by compiled code, saved as numbers.
+"""Gradient-boosted trees as plain arrays: grown by scikit-learn, walked in C++, saved as numbers.
 
 A saved model holds no objects, so loading it runs no code; and every index is checked first.
 """
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._base.check import Array
-from .._base.compile import compiled
 from .._base.threads import pieces, run_pieces
 
 _PIECE = 4096
@@ -66,7 +66,7 @@ class Trees:
         arrays = (self.starts, self.feature, self.threshold, self.left, self.right)
 
         def work(first: int, last: int) -> None:
-            _walk(features[first:last], *arrays, self.missing_left, self.value, margins[first:last])
+            _core.walk(features[first:last], *arrays, self.missing_left, self.value, margins[first:last])
 
         run_pieces(work, pieces(len(features), _PIECE), n_threads)
         if margins.shape[1] == 1:
@@ -110,21 +110,3 @@ class Trees:
             raise ValueError(f"its trees read features beyond the {width} that there are")
         if not np.isfinite(self.value).all() or not np.isfinite(self.base).all():
             raise ValueError("its trees hold values that are not finite")
-
-
-@compiled()
-def _walk(
-    features: Any, starts: Any, feature: Any, threshold: Any, left: Any, right: Any, missing_left: Any,
-    value: Any, margins: Any,
-) -> None:  # fmt: skip
-    """Add the leaf of every tree to the margins (rows, outputs)."""
-    outputs = margins.shape[1]
-    for t in range(starts.shape[0] - 1):
-        root = starts[t]
-        for i in range(features.shape[0]):
-            node = root
-            while left[node] >= 0:
-                x = features[i, feature[node]]
-                go_left = missing_left[node] if np.isnan(x) else x <= threshold[node]
-                node = root + (left[node] if go_left else right[node])
-            margins[i, t % outputs] += value[node]

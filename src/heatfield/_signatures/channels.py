@@ -18,7 +18,7 @@ from .._base.check import Array
 from . import shape
 
 if TYPE_CHECKING:
-    from .evaluate import Outputs
+    from ..core.outputs import Outputs
     from .signatures import Signatures
 
 # From values (m, T) of points in n dimensions to the ends of the colour ramp.

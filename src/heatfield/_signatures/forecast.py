@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import as_points, as_scales, check_choice, check_count, check_range, check_tol
-from .._cloud.cloud import ArrangedCloud
-from .._sums.columns import Request
-from .._sums.dense_or_fast import dense_seconds, fast_seconds, surely_dense, use_dense
+from ..core.cloud import ArrangedCloud
+from ..core.dense_or_fast import dense_seconds, fast_seconds, surely_dense, use_dense
+from ..core.moments import Request
 from .scales import schedule_of
 
-# Beyond three dimensions (`_sums.dense_any_dimension`): seconds per pair and scale, and per product of two of
+# Beyond three dimensions (`core.dense_any_dimension`): seconds per pair and scale, and per product of two of
 # its coordinates. Fitted to 4, 5, 10 and 30 dimensions relative to a pair in three dimensions.
 _PAIR_BEYOND = 2.5e-8
 _PRODUCT_BEYOND = 3.3e-10

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial import KDTree
 
 from .._base.check import Array, as_points, check_count, check_range
 from .._base.warn import warn_caller
-from .._cloud.cloud import ArrangedCloud
+from ..core.cloud import ArrangedCloud
 
 
 def geometric(low: Any, high: Any, n_scales: int) -> Array:
@@ -137,6 +136,8 @@ def adaptive_scales(
     m = checked.shape[0]
     if neighbours >= m:
         raise ValueError(f"k must be smaller than the number of points, got k={k} for {m} points")
+    from scipy.spatial import KDTree
+
     distance = np.asarray(KDTree(checked).query(checked, k=[neighbours + 1])[0])[:, 0]
     if (distance == 0.0).any():
         row = int(np.argmin(distance))

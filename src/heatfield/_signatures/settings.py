@@ -17,8 +17,8 @@ from .._base.check import (
     check_tol,
     thread_count,
 )
-from .._cloud.cloud import ArrangedCloud
-from .._sums.columns import Request
+from ..core.cloud import ArrangedCloud
+from ..core.moments import Request
 from .scales import as_lengths, schedule_of
 
 METHODS = ("auto", "dense", "fast")

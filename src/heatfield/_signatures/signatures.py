@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from .._base.check import Array, as_points, as_scales, check_targets
 from .._base.summary import Summarised, Summary
-from .._cloud.cloud import ArrangedCloud
-from .._sums.plan import Plan, dense_plan
-from .._sums.targets import Targets
-from . import equations
-from .by_pieces import heat_dimension_spectrum, transition_by_difference
+from ..core import formulas
+from ..core.cloud import ArrangedCloud
+from ..core.evaluate import evaluate
+from ..core.outputs import heat_dimension_spectrum
+from ..core.plan import Plan, dense_plan
+from ..core.targets import Targets
 from .channels import point_names, point_table, values_of
-from .evaluate import evaluate
 from .local_type import LOCAL_TYPES, local_type_codes
 from .scales import as_lengths
 from .settings import SignatureSettings
@@ -259,9 +259,7 @@ def signatures(
     dtype : "float64" or "float32"
         Precision of the sums over pairs, where the time goes. Results are float64.
     n_jobs : int
-        Threads over the points; -1 for all cores. The result has the same bits for any number of them, except
-        where the plan took finufft (``s.plan.scales[a].finufft_transforms``): transforms in single precision
-        or to an error below 1e-9 of their largest sum.
+        Threads over the points; -1 for all cores. The result has the same bits for any number of them.
 
     Returns
     -------
@@ -315,30 +313,30 @@ def signatures(
     shown = times if own else times[0]
     rows = m if where is None else where.shape[0]
     if rows == 0 or m == 0 or not np.isfinite(times).all():
-        found = _undefined(rows, n, shown, with_spectrum, centers, sigma)
-        steps = shown.shape[-1]
-        return replace(found, directions=np.full((rows, steps, n, n), np.nan)) if with_directions else found
+        nothing = _undefined(rows, n, shown, with_spectrum, centers, sigma)
+        frames = np.full((rows, shown.shape[-1], n, n), np.nan)
+        return replace(nothing, directions=frames) if with_directions else nothing
 
     energy = where is None and not own  # E2 belongs to all points and one time for them
     request = settings.request(directions=with_spectrum, energy=energy, n_threads=n_threads)
     chosen, times = _chosen_targets(cloud, where, times, method)
-    out = evaluate(cloud, chosen, times, request, vectors=with_directions, in_order=True)
-    u, d = out.density, out.dimension
-    tau = out.transition if out.transition is not None else transition_by_difference(d, times, n_threads)
-    dirichlet = equations.roughness(out.energy, out.response, times)
-    hds = HeatDimensionSpectrum(*heat_dimension_spectrum(u, d, centers, sigma, n_threads), centers, sigma)
+    found = evaluate(cloud, chosen, times, request, vectors=with_directions)
+    out, plan = found.local, found.plan
+    shares = heat_dimension_spectrum(out.density, out.dimension, np.array([rows]), centers, sigma, n_threads)
+    out.turn_round(found.rows, n_threads)
+    dirichlet = formulas.roughness(found.energy, found.response, times[0])
     return Signatures(
         scales=times if own else times[0],
-        density=u,
-        dimension=d,
-        transition=tau,
+        density=out.density,
+        dimension=out.dimension,
+        transition=out.transition,
         spectrum=out.spectrum,
-        energy=out.energy,
-        response=out.response,
+        energy=found.energy,
+        response=found.response,
         roughness=dirichlet,
-        relative_roughness=equations.relative_roughness(out.energy, dirichlet),
-        hds=hds,
-        plan=dense_plan(times) if out.plan.tol is None else out.plan,
+        relative_roughness=formulas.relative_roughness(found.energy, dirichlet),
+        hds=HeatDimensionSpectrum(shares[0][0].T, shares[1][0].T, centers, sigma),
+        plan=dense_plan(times) if plan.tol is None else plan,
         directions=out.directions,
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._base.drawing import band
 from .._base.summary import MOST_ROWS, Summary, chosen_columns, number, plural, quantiles, shape
-from .._sums.plan_summary import plan_words
+from ..core.plan_summary import plan_words
 from .channels import CHANNELS
 
 if TYPE_CHECKING:

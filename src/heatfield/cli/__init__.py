@@ -30,7 +30,6 @@ VERBS = {
     "search": ("._search", "index clouds, and find those most like a file"),
     "pattern": ("._pattern", "test a point pattern: clustered, regular or random, and at which distances"),
     "demo": ("._demo", "describe and classify built-in data, and draw two pictures"),
-    "warm-up": ("._warm_up", "compile now what the usual calls need; for containers"),
     "docs": ("._docs", "open the documentation, or say where it is"),
 }
 
@@ -63,11 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.verb is None:
         parser.print_help()
         return 0
-    from .._base import announce
     from ._stop import prompt_stop
 
-    before = announce.wanted
-    announce.wanted = False if getattr(options, "quiet", False) else before
     try:
         with prompt_stop():
             return int(_loaded(VERBS[options.verb][0]).run(options))
@@ -79,8 +75,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print(f"heatfield {options.verb}: {in_command_words(str(error))}", file=sys.stderr)
         return 2
-    finally:
-        announce.wanted = before
 
 
 def _loaded(module: str) -> Any:

@@ -38,23 +38,12 @@ def run(options: argparse.Namespace) -> int:
     for name in _PICTURES:
         may_replace(options.out / name, is_picture, "a picture of this library")
     options.out.mkdir(parents=True, exist_ok=True)
-    print("Compiling for this machine (only the first time) ...", flush=True)
-    started = time.perf_counter()
-    for n in (2, 3):
-        hf.HFSDescriptor("desc").fit_transform([_warm_up(n)])
-    print(f"  ready after {time.perf_counter() - started:.1f} s")
     result: dict[str, Any] = {"orbit5k": _classify(hf, options), "mixed_shape": _mixed_shape(hf, options)}
     write_atomically(options.out / _RESULTS, (json.dumps(result, indent=1) + "\n").encode())
     print("\nResults and pictures:")
     for name in (_RESULTS, *_PICTURES):
         print(f"  {options.out / name}")
     return 0
-
-
-def _warm_up(n: int) -> Any:
-    import numpy as np
-
-    return np.random.default_rng(0).normal(size=(40, n))
 
 
 def _classify(hf: Any, options: argparse.Namespace) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .._sums.columns import MEASURE
-from .._sums.costs import Costs, costs, read_costs, write_costs
+from ..core.costs import Costs, costs, read_costs, write_costs
+from ..core.moments import MEASURE
 from ..io import file_stamp
 from ._ours import PRICES
 

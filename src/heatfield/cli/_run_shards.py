@@ -76,7 +76,7 @@ def run_all(shards: list[Shard], workers: int, quiet: bool, cluster: Any = None)
     fresh = sum(len(shard.files) for shard in todo)
     reading = describing = 0.0
     with progress_bar(total=total, initial=total - fresh, unit="clouds", quiet=quiet, keep=True) as bar:
-        finished = _finished(todo, workers, quiet) if cluster is None else _by_cluster(todo, cluster)
+        finished = _finished(todo, workers) if cluster is None else _by_cluster(todo, cluster)
         for shard, (read, described) in finished:
             reading += read
             describing += described
@@ -109,7 +109,7 @@ def run_shard_in(task: tuple[str, Shard], n_threads: int) -> tuple[float, float]
     return run_shard(shard)
 
 
-def _finished(todo: list[Shard], workers: int, quiet: bool) -> Iterator[tuple[Shard, tuple[float, float]]]:
+def _finished(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[float, float]]]:
     """Shards as they are finished, with their seconds."""
     if workers == 1 or len(todo) <= 1:
         for shard in todo:
@@ -120,7 +120,7 @@ def _finished(todo: list[Shard], workers: int, quiet: bool) -> Iterator[tuple[Sh
         yield from _in_threads(rest, workers)
         todo = list(rest)
     if todo:
-        yield from _in_processes(todo, workers, quiet)
+        yield from _in_processes(todo, workers)
 
 
 def _in_threads(rest: deque[Shard], workers: int) -> Iterator[tuple[Shard, tuple[float, float]]]:
@@ -143,9 +143,7 @@ def _in_threads(rest: deque[Shard], workers: int) -> Iterator[tuple[Shard, tuple
             yield shard, seconds
 
 
-def _in_processes(
-    todo: list[Shard], workers: int, quiet: bool
-) -> Iterator[tuple[Shard, tuple[float, float]]]:
+def _in_processes(todo: list[Shard], workers: int) -> Iterator[tuple[Shard, tuple[float, float]]]:
     # Spawned, not forked: the libraries that read files keep threads of their own.
     context = multiprocessing.get_context("spawn")
     stop, ours = context.Pipe(duplex=False)
@@ -154,7 +152,7 @@ def _in_processes(
             min(workers, len(todo)),
             mp_context=context,
             initializer=leave_with_parent,
-            initargs=(stop, None if quiet else context.Semaphore(1)),
+            initargs=(stop,),
         )
     try:
         with safe_children(), _deaf_to_interrupts():

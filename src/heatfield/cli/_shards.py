@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.synchronize import Semaphore
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from .._base import announce
 from .._base.arrays import read_arrays
 from .._base.check import HeatFieldWarning, OutOfRangeError, as_points
 from .._base.files import remove_unfinished, write_atomically
 from .._base.threads import stop_if_asked
 from .._features.descriptor import HFSDescriptor
 from .._features.layout import SCHEMA
-from .._sums.costs import costs_from, fixed_costs
+from ..core.costs import costs_from, fixed_costs
 from ..io import Cloud, file_stamp, read_cloud
 from ._per_point import write_per_point
 from ._reading import file_problem
@@ -170,13 +168,11 @@ def _describe_rows(
             _describe_rows(descriptor, [i], clouds, result)
 
 
-def leave_with_parent(stop: Connection, speaks: Semaphore | None = None) -> None:
+def leave_with_parent(stop: Connection) -> None:
     """In a worker: end at once when the command that started it is killed or closes its end of ``stop``.
 
-    Ctrl-C on a terminal reaches the workers as well; that is for the command to hear. The worker that gets
-    ``speaks`` says when it compiles.
+    Ctrl-C on a terminal reaches the workers as well; that is for the command to hear.
     """
-    announce.wanted = speaks is not None and speaks.acquire(block=False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is None:

@@ -65,8 +65,8 @@ def _run(options: argparse.Namespace, parts: Path, executor: Executor | None) ->
     from .._classifier.heads import uncalibrated
     from .._classifier.input_range import InputRange
     from .._classifier.saving.folder import check_place
-    from .._sums.columns import MEASURE
-    from .._sums.costs import fixed_costs
+    from ..core.costs import fixed_costs
+    from ..core.moments import MEASURE
     from ..datasets import content_hash
     from ._features import write_errors
     from ._prices import prices_of_task

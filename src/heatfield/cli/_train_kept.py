@@ -21,8 +21,8 @@ from .._base.threads import even_pieces
 from .._classifier.closed_form import descriptor_of
 from .._features.layout import SCHEMA
 from .._features.settings import options_of
-from .._sums.costs import Costs, costs, fixed_costs
 from ..cluster import Executor, InProcess
+from ..core.costs import Costs, costs, fixed_costs
 
 # Pairs of points that are described together: a few seconds, which is what a stop may cost.
 _TOGETHER = 4e8

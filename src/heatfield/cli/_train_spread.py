@@ -17,9 +17,9 @@ from .._classifier.cross_validation import cross_validate
 from .._classifier.learned import point_recipe
 from .._features.point_features import PointSettings
 from .._features.point_table import PointTable, point_table
-from .._sums.costs import Costs, costs, fixed_costs
 from ..cluster import Executor
 from ..cluster._connect import executor_of
+from ..core.costs import Costs, costs, fixed_costs
 from ._train_options import LEARNED
 
 # Clouds that set the unit of a table of points: as many as `point_table` takes, in the same places.

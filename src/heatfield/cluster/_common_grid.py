@@ -12,10 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.check import Array
-from .._sums.box_transform import SAFETY
-from .._sums.columns import WEIGHT, column_count
-from .._sums.fourier.by_grid import read_fourth_moment, read_sums
-from .._sums.fourier.upsampled_grid import UpsampledGrid
+from ..core.box_transform import SAFETY
+from ..core.moments import WEIGHT, column_count
 from ._plan import Plan
 from ._settings import Job
 from ._store import load_arrays, save_array, save_arrays, tile_points
@@ -117,23 +115,20 @@ def read_field(job: Job, a: int, eps: float) -> Field | None:
 
 
 def field_values(job: Job, a: int, eps: float, kind: str = "values") -> Array:
-    """The grid of kernels, mapped from its file: processes of one machine share its memory.
-
-    Copy on write, though nobody writes: compiled code takes a read-only array for another type.
-    """
-    return np.load(job.file(f"{kind}-{code(a, eps)}", 0, "npy"), mmap_mode="c", allow_pickle=False)
+    """The grid of kernels, mapped from its file: processes of one machine share its memory."""
+    mapped = np.load(job.file(f"{kind}-{code(a, eps)}", 0, "npy"), mmap_mode="r", allow_pickle=False)
+    return np.asarray(mapped)
 
 
 def coarse_sums(job: Job, plan: Plan, a: int, eps: float, places: Array, n_threads: int) -> Array:
     """The table of sums at places (n, q) in the common coordinates, read off the field."""
-    upsampled: UpsampledGrid = plan.grid(a, eps, job.settings, n_threads)
+    upsampled = plan.grid(a, eps, job.settings, n_threads)
     t = plan.frame.unit(float(plan.whole.scales[a]))
     directions = job.settings.with_spectrum
-    sums = np.zeros((places.shape[1], column_count(len(places), directions)))
+    sums = np.empty((places.shape[1], column_count(len(places), directions)))
+    upsampled.read_sums(field_values(job, a, eps), places, t, directions, sums)
     if job.settings.exact:
-        read_fourth_moment(np.asarray(field_values(job, a, eps, "fourth")), upsampled, places, t, sums)
-    values = np.asarray(field_values(job, a, eps))
-    read_sums(values, upsampled, places, t, directions, job.settings.exact, sums)
+        upsampled.read_fourth_moment(field_values(job, a, eps, "fourth"), places, t, sums)
     return sums
 
 
@@ -156,12 +151,12 @@ def find_isolated(
         field = read_field(job, a, eps)
         assert field is not None
         least, found = field.least(job.settings.tolerance), []
-        upsampled, values = plan.grid(a, eps, job.settings, n_threads), np.asarray(field_values(job, a, eps))
+        upsampled, values = plan.grid(a, eps, job.settings, n_threads), field_values(job, a, eps)
         t = plan.frame.unit(float(plan.whole.scales[a]))
         for first in range(0, len(points), _PIECE):
             places = plan.frame.places(np.asarray(points[first : first + _PIECE]))
-            sums = np.zeros((places.shape[1], column_count(len(places), False)))
-            read_sums(values, upsampled, places, t, False, False, sums)
+            sums = np.empty((places.shape[1], column_count(len(places), False)))
+            upsampled.read_sums(values, places, t, False, sums)
             found.append(first + np.flatnonzero(~(sums[:, WEIGHT] >= least)))
         rows = np.concatenate(found)
         counts[a] = rows.size

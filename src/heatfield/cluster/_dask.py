@@ -33,7 +33,7 @@ def worker_version() -> str:
 
 
 class DaskExecutor:
-    """See `Executor`; compiled threads are set to one inside of tasks."""
+    """See `Executor`; tasks run on one thread each."""
 
     def __init__(self, client: Any) -> None:
         self.client = client

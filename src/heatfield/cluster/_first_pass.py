@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.check import Array, as_points
-from .._cloud.cloud import ArrangedCloud
 from .._signatures.scales import geometric
+from ..core.cloud import ArrangedCloud
 from ..io import ReadError, read_cloud
 from ._hull import hull_vertices
 from ._metas import all_metas

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from .._base.check import Array
-from .._cloud.arrange import bounding_boxes
-from .._cloud.cloud import ArrangedCloud
-from .._sums.columns import column_count
-from .._sums.scale_job import ScaleJob
+from ..core.arrange import bounding_boxes
+from ..core.cloud import ArrangedCloud
+from ..core.moments import column_count
+from ..core.scale_job import ScaleJob
 from ._common_grid import code
 from ._plan import Plan
 from ._settings import Job

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.check import Array
-from .._cloud.arrange import origin_and_exponent
-from .._sums.fourier.kernel import GRID_EPS, UPSAMPLING
-from .._sums.fourier.modes import ModeGrid, log_accuracy_for
-from .._sums.fourier.upsampled_grid import UpsampledGrid
-from .._sums.near import cutoffs
-from .._sums.near_or_transform import GRID_LIMIT
+from ..core.arrange import origin_and_exponent
+from ..core.fourier import ModeGrid, UpsampledGrid
+from ..core.fourier.kernel import GRID_EPS, UPSAMPLING
+from ..core.fourier.modes import log_accuracy_for
+from ..core.near import cutoffs
+from ..core.near_or_transform import GRID_LIMIT
 from ._first_pass import Whole
 from ._prices import bytes_of_output, does_not_fit, grid_seconds, tile_bytes, tile_grids, tile_seconds
 from ._settings import SurveySettings

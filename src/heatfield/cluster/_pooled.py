@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.check import Array
-from .._features.pooling import mean_and_std
 
 BITS = 12
 PERCENTILE_ERROR = 2.0**-BITS
@@ -43,7 +42,8 @@ class Channel:
         (3, 2.333, [1, 1, 1])
         """
         column = np.ascontiguousarray(values)
-        mean, std = mean_and_std(column)
+        unit = float(np.abs(column).max()) or 1.0  # a density can be 1e200, its square not
+        mean, std = float(column.mean()), unit * float((column / unit).std())
         keys, counts = _counted(_ordered(column) >> _SHIFT)
         return cls(len(column), mean, std, keys, counts)
 

@@ -13,8 +13,8 @@ import numpy as np
 from .. import __version__
 from .._base.check import check_choice
 from .._signatures.settings import SignatureSettings
-from .._sums.columns import Request
-from .._sums.costs import Costs
+from ..core.costs import Costs
+from ..core.moments import Request
 from ..io import file_stamp
 
 # The number of the work files: raised where their meaning changes.

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from .._base.check import Array
-from .._cloud.cloud import ArrangedCloud
-from .._cloud.nearest import nearest_of_many
+from ..core.cloud import ArrangedCloud
+from ..core.nearest import nearest_of_many
 from ._settings import Job
 from ._store import Meta, gap_squared, halo, points_around, tile_points
 

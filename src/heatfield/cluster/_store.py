@@ -17,7 +17,7 @@ import numpy as np
 from .._base.arrays import read_arrays
 from .._base.check import Array
 from .._base.files import open_atomically, write_atomically
-from .._cloud.arrange import kd_order
+from ..core.arrange import kd_order
 from ._settings import Job
 
 RUN = 1024

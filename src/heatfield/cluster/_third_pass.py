@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from .._base.check import Array
-from .._cloud.cloud import ArrangedCloud
-from .._signatures import equations
-from .._signatures.evaluate import Outputs, read_off
 from .._signatures.signatures import HeatDimensionSpectrum, Signatures
-from .._sums.columns import ROOT_SQUARE, ROOT_WEIGHT
-from .._sums.one_scale import scale_sums
-from .._sums.plan import Plan as SumsPlan
-from .._sums.targets import Targets
+from ..core.cloud import ArrangedCloud
+from ..core.evaluate import read_off_scale
+from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT
+from ..core.one_scale import scale_sums
+from ..core.outputs import Outputs, fill_transition, heat_dimension_spectrum
+from ..core.targets import Targets
 from ..io import Cloud, read_cloud, write_signatures
 from ._clock import Clock
 from ._common_grid import coarse_sums
@@ -24,7 +23,7 @@ from ._first_pass import problem_of
 from ._isolated import isolated_sums
 from ._metas import all_metas
 from ._plan import Plan
-from ._settings import Job
+from ._settings import Job, SurveySettings
 from ._store import halo, load_arrays, save_arrays, tile_points, tile_rows
 from ._tile_result import pack_result
 
@@ -47,15 +46,12 @@ def finish_tile(task: tuple[Job, Plan, int, dict[int, float]], n_threads: int) -
     out, totals, order, reports = _outputs(job, plan, number, eps, points, n_threads, clock=clock)
     rows = tile_rows(job, number)[order]  # of the file, for each row of the outputs
     owned = np.sort(rows)
-    out = out.in_order(np.searchsorted(owned, rows), n_threads)
-    times = plan.whole.scales[None, :]
-    tau = out.transition
-    if tau is None:
-        tau = equations.transition_by_difference(out.dimension, times)
-    s = _signatures(plan, out, tau, settings.centers, settings.hds_sigma)
+    if not out.exact:
+        fill_transition(out, np.log(plan.whole.scales)[:, None], n_threads)
+    s = _signatures(plan, out, np.searchsorted(owned, rows), settings, n_threads)
     clock.note("signatures")
     packed = pack_result(s, totals, reports, settings)
-    del out, tau, points
+    del out, points
     clock.note("statistics")
     s = _as_written(s, settings.point_dtype)
     try:
@@ -84,17 +80,8 @@ def _outputs(
     """Local outputs at all scales, totals of g and g D**2 over local scales, the row of each output."""
     settings, n, steps = job.settings, points.shape[1], len(plan.whole.scales)
     m = len(points)
-    out = Outputs(
-        density=np.empty((m, steps)),
-        dimension=np.empty((m, steps)),
-        transition=np.empty((m, steps)) if settings.exact else None,
-        spectrum=np.empty((m, steps, n)) if settings.with_spectrum else None,
-        gradient=None,
-        directions=None,
-        energy=np.full(steps, np.nan),
-        response=np.full(steps, np.nan),
-        plan=SumsPlan(settings.tolerance),
-    )
+    request = settings.fast_request(n_threads, energy=True)
+    out = Outputs.empty(n, steps, m, request)
     local = _local(job, plan, number, points, n_threads) if plan.local else None
     order = np.arange(m) if local is None else local.targets.order
     totals = np.zeros((steps, 2))
@@ -115,12 +102,11 @@ def _outputs(
             assert local is not None
             exponent = local.cloud.exponent
             unit = float(np.ldexp(time, -2 * exponent))
-            request = settings.fast_request(n_threads, energy=True)
             table, report = scale_sums(local.targets, local.cloud, np.array([unit]), request)
             reports[a] = report.method
             totals[a] = table[:, ROOT_WEIGHT].sum(), np.ldexp(table[:, ROOT_SQUARE].sum(), 2 * exponent)
             clock.note(report.method)
-        read_off(table, np.array([unit]), np.array([time]), a, n, out, n_threads)
+        read_off_scale(table, np.array([unit]), np.array([time]), a, n, out, n_threads)
         del table
         clock.note("signatures")
     return out, totals, order, reports
@@ -134,20 +120,27 @@ def _local(job: Job, plan: Plan, number: int, points: Array, n_threads: int) -> 
     return Local(cloud, Targets.at_indices(cloud, np.arange(len(points))).places)
 
 
-def _signatures(plan: Plan, out: Outputs, tau: Array, centers: Array, sigma: float) -> Signatures:
-    """As `signatures` gives them; what belongs to the whole is NaN."""
-    composition, contrast = equations.heat_dimension_spectrum(out.density, out.dimension, centers, sigma)
+def _signatures(
+    plan: Plan, out: Outputs, rows: np.ndarray, settings: SurveySettings, n_threads: int
+) -> Signatures:
+    """As `signatures` gives them, each point in its row; what belongs to the whole is NaN."""
+    centers, sigma = settings.centers, settings.hds_sigma
+    shares = heat_dimension_spectrum(
+        out.density, out.dimension, np.array([rows.size]), centers, sigma, n_threads
+    )
+    out.turn_round(rows, n_threads)
+    unknown = np.full(len(plan.whole.scales), np.nan)
     return Signatures(
         scales=plan.whole.scales,
         density=out.density,
         dimension=out.dimension,
-        transition=tau,
+        transition=out.transition,
         spectrum=out.spectrum,
-        energy=out.energy,
-        response=out.response,
-        roughness=out.energy,
-        relative_roughness=out.energy,
-        hds=HeatDimensionSpectrum(composition, contrast, centers, sigma),
+        energy=unknown,
+        response=unknown,
+        roughness=unknown,
+        relative_roughness=unknown,
+        hds=HeatDimensionSpectrum(shares[0][0].T, shares[1][0].T, centers, sigma),
     )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._base.check import Array
 from .._features.layout import layout
-from .._signatures import equations
 from .._signatures.signatures import Signatures
+from ..core import formulas
 from ._plan import Plan
 from ._pooled import Channel, merge, statistics
 from ._settings import Job, SurveySettings
@@ -67,11 +67,10 @@ def whole_result(
     totals = np.sum([result["totals"] for result in results], axis=0)
     for a, (power, square) in coarse_totals.items():
         totals[a] = power, np.ldexp(square, 2 * plan.frame.exponent)
-    times = scales[None, :]
-    energy = (8.0 * np.pi * scales) ** (-n / 2) * totals[:, 0]
-    response = n / 2 - totals[:, 1] / totals[:, 0] / (8.0 * scales)
-    roughness = equations.roughness(energy, response, times)
-    relative = equations.relative_roughness(energy, roughness)
+    energy = formulas.energy(totals[:, 0], formulas.heat_factor(2.0 * scales, n))
+    response = formulas.response(totals[:, 0], totals[:, 1], scales, n)
+    roughness = formulas.roughness(energy, response, scales)
+    relative = formulas.relative_roughness(energy, roughness)
     count = sum(int(result["count"]) for result in results)
     composition = np.sum([result["shares"] for result in results], axis=0) / count
     density = np.sum([result["density"] for result in results], axis=0)

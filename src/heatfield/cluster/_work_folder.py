@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from glob import escape
 from pathlib import Path
 
-from .._sums.costs import Costs, costs, read_costs, write_costs
+from ..core.costs import Costs, costs, read_costs, write_costs
 from ..io import is_remote, read_cloud
 from ._settings import Job, Tile
 

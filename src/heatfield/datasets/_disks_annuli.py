@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from .._base.check import Array, check_choice
-from .._base.compile import compiled
-from ._random import clouds_by_class, poisson, uniform
+from ._random import Stream, clouds_by_class
+
+Interval = tuple[float, float]
 
 # radius, background and objects of each form: chosen so that the counts are near the published 874 to 2,717.
-_FORMS: dict[str, tuple[tuple[float, float], tuple[float, float], float]] = {
+_FORMS: dict[str, tuple[Interval, Interval, float]] = {
     "pairs": ((0.10, 0.23), (750.0, 1500.0), 3600.0),
     "annuli": ((0.08, 0.16), (650.0, 1300.0), 3120.0),
     "balanced": ((0.10, 0.18), (500.0, 1000.0), 2400.0),
@@ -80,21 +81,21 @@ def make_disks_annuli(
     if not 0.0 <= density < 1e6 or not 0.0 <= gap < 0.5:
         raise ValueError(f"objects and gap must not be negative, got {objects!r} and {gap!r}")
 
-    def make(label: int, state: Any) -> Array:
+    def make(label: int, stream: Stream) -> Array:
         disks, annuli = _PAIRS[label]
         if form == "annuli":
-            disks, annuli = 1 + min(4, int(5 * uniform(state))), label + 1
+            disks, annuli = 1 + min(4, int(5 * stream.one())), label + 1
         elif form == "balanced":
             disks, annuli = 4 - label, label + 1
-        cloud = _cloud(state, disks, annuli, *sizes, *hole, *noise, density, float(gap))
-        if len(cloud) == 0:
+        cloud = _cloud(stream, disks, annuli, sizes, hole, noise, density, float(gap))
+        if cloud is None:
             raise ValueError(f"{disks + annuli} objects of radius {sizes} do not fit into the square")
         return cloud
 
     return clouds_by_class(make, 5, n_per_class, random_state, n_jobs)
 
 
-def _interval(value: Sequence[float], name: str, most: float) -> tuple[float, float]:
+def _interval(value: Sequence[float], name: str, most: float) -> Interval:
     try:
         low, high = (float(v) for v in value)
     except (TypeError, ValueError):
@@ -104,60 +105,54 @@ def _interval(value: Sequence[float], name: str, most: float) -> tuple[float, fl
     return low, high
 
 
-@compiled()
 def _cloud(
-    state: Any, disks: int, annuli: int, r_low: float, r_high: float, h_low: float, h_high: float,
-    b_low: float, b_high: float, density: float, gap: float,
-) -> Array:  # fmt: skip
-    k = disks + annuli
-    shapes = np.empty((k, 4))  # x, y, outer, inner
-    placed = False
+    stream: Stream, disks: int, annuli: int, sizes: Interval, holes: Interval, noise: Interval,
+    density: float, gap: float,
+) -> Array | None:  # fmt: skip
+    """One cloud, or None where its objects do not fit."""
+    shapes = _shapes(stream, disks, annuli, sizes, holes, gap)
+    if shapes is None:
+        return None
+    background = stream.poisson(_between(noise, stream))
+    squares = [(inner * inner, outer * outer) for _, _, outer, inner in shapes]
+    counts = [stream.poisson(density * math.pi * (high - low)) for low, high in squares]
+    parts = [stream.draw(background, 2)]
+    for (x, y, _, _), (low, high), count in zip(shapes, squares, counts, strict=True):
+        drawn = stream.draw(count, 2)
+        r = np.sqrt(low + (high - low) * drawn[:, 0])
+        angles = (2.0 * math.pi * drawn[:, 1]).tolist()
+        # The functions of C: NumPy's round otherwise on some machines.
+        parts.append(np.stack([x + r * [*map(math.cos, angles)], y + r * [*map(math.sin, angles)]], axis=1))
+    return np.concatenate(parts)
+
+
+def _between(interval: Interval, stream: Stream) -> float:
+    low, high = interval
+    return low + (high - low) * stream.one()
+
+
+def _shapes(
+    stream: Stream, disks: int, annuli: int, sizes: Interval, holes: Interval, gap: float
+) -> list[tuple[float, float, float, float]] | None:
+    """x, y, outer and inner radius of objects inside the square and apart; None after 1,000 tries."""
     for _ in range(1000):
-        for i in range(k):
-            shapes[i, 2] = r_low + (r_high - r_low) * uniform(state)
-            shapes[i, 3] = 0.0
-            if i >= disks:
-                shapes[i, 3] = shapes[i, 2] * (h_low + (h_high - h_low) * uniform(state))
-        shapes = shapes[np.argsort(-shapes[:, 2])]  # largest first: they are the hardest to place
-        placed = _place(state, shapes, gap)
-        if placed:
-            break
-    if not placed:
-        return np.empty((0, 2))
-    noise = poisson(state, b_low + (b_high - b_low) * uniform(state))
-    counts = np.empty(k, np.int64)
-    for i in range(k):
-        counts[i] = poisson(state, density * np.pi * (shapes[i, 2] ** 2 - shapes[i, 3] ** 2))
-    out = np.empty((noise + counts.sum(), 2))
-    for m in range(noise):
-        out[m, 0], out[m, 1] = uniform(state), uniform(state)
-    m = noise
-    for i in range(k):
-        low, high = shapes[i, 3] ** 2, shapes[i, 2] ** 2
-        for _ in range(counts[i]):
-            r, angle = np.sqrt(low + (high - low) * uniform(state)), 2.0 * np.pi * uniform(state)
-            out[m, 0], out[m, 1] = shapes[i, 0] + r * np.cos(angle), shapes[i, 1] + r * np.sin(angle)
-            m += 1
-    return out
-
-
-@compiled()
-def _place(state: Any, shapes: Any, gap: float) -> bool:
-    """Centres so that all shapes lie inside the square and apart; False after 200 tries for one."""
-    for i in range(shapes.shape[0]):
-        r = shapes[i, 2]
-        found = False
-        for _ in range(200):
-            x, y = r + (1.0 - 2.0 * r) * uniform(state), r + (1.0 - 2.0 * r) * uniform(state)
-            free = True
-            for j in range(i):
-                apart = r + shapes[j, 2] + gap
-                if (x - shapes[j, 0]) ** 2 + (y - shapes[j, 1]) ** 2 < apart * apart:
-                    free = False
-            if free:
-                shapes[i, 0], shapes[i, 1] = x, y
-                found = True
+        radii = []
+        for i in range(disks + annuli):
+            outer = _between(sizes, stream)
+            radii.append((outer, outer * _between(holes, stream) if i >= disks else 0.0))
+        placed: list[tuple[float, float, float, float]] = []
+        for r, inner in sorted(radii, key=lambda pair: -pair[0]):  # largest first: the hardest to place
+            for _ in range(200):
+                x, y = r + (1.0 - 2.0 * r) * stream.one(), r + (1.0 - 2.0 * r) * stream.one()
+                if all(_apart(x - a, y - b, r + other + gap) for a, b, other, _ in placed):
+                    placed.append((x, y, r, inner))
+                    break
+            else:
                 break
-        if not found:
-            return False
-    return True
+        else:
+            return placed
+    return None
+
+
+def _apart(dx: float, dy: float, least: float) -> bool:
+    return dx * dx + dy * dy >= least * least

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import numpy as np
 
+from .. import _core
 from .._base.check import Array, check_count
-from .._base.compile import compiled
-from ._random import clouds_by_class, poisson, uniform
+from ._random import Stream, clouds_by_class
 
 PROCESS_CLASSES = ("Poisson", "Matern cluster", "Strauss", "Baddeley-Silverman")
+_PAIRS = 2 * 10**7  # distances that one call computes: a few hundredths of a second
 
 
 def make_processes(
@@ -83,86 +84,50 @@ def make_processes(
     if not 0.0 <= strauss_interaction <= 1.0:
         raise ValueError(f"strauss_interaction must lie in [0, 1], got {strauss_interaction!r}")
 
-    def make(label: int, state: Any) -> Array:
+    def make(label: int, stream: Stream) -> Array:
         if label == 0:
-            return _poisson_cloud(state, float(intensity))
+            return stream.draw(stream.poisson(float(intensity)), 2)
         if label == 1:
-            return _matern(state, float(parents), float(children), float(cluster_radius))
+            return _matern(stream, float(parents), float(children), float(cluster_radius))
         if label == 2:
             return _strauss(
-                state, float(strauss_intensity), float(strauss_interaction), float(strauss_radius), steps
+                stream, float(strauss_intensity), float(strauss_interaction), float(strauss_radius), steps
             )
-        return _cell(state, side)
+        return _cell(stream, side)
 
     return clouds_by_class(make, 4, n_per_class, random_state, n_jobs)
 
 
-@compiled()
-def _poisson_cloud(state: Any, mean: float) -> Array:
-    out = np.empty((poisson(state, mean), 2))
-    for i in range(out.shape[0]):
-        out[i, 0], out[i, 1] = uniform(state), uniform(state)
-    return out
-
-
-@compiled()
-def _matern(state: Any, parents: float, children: float, radius: float) -> Array:
+def _matern(stream: Stream, parents: float, children: float, radius: float) -> Array:
     side = 1.0 + 2.0 * radius
-    families = poisson(state, parents * side * side)
-    out = np.empty((64, 2))
-    m = 0
-    for _ in range(families):
-        px, py = side * uniform(state) - radius, side * uniform(state) - radius
-        for _ in range(poisson(state, children)):
-            r, angle = radius * np.sqrt(uniform(state)), 2.0 * np.pi * uniform(state)
-            x, y = px + r * np.cos(angle), py + r * np.sin(angle)
+    found = []
+    for _ in range(stream.poisson(parents * side * side)):
+        px, py = side * stream.one() - radius, side * stream.one() - radius
+        for _ in range(stream.poisson(children)):
+            r, angle = radius * math.sqrt(stream.one()), 2.0 * math.pi * stream.one()
+            x, y = px + r * math.cos(angle), py + r * math.sin(angle)
             if 0.0 <= x < 1.0 and 0.0 <= y < 1.0:
-                if m == out.shape[0]:
-                    out = np.concatenate((out, np.empty_like(out)))
-                out[m, 0], out[m, 1] = x, y
-                m += 1
-    return out[:m].copy()
+                found.append((x, y))
+    return np.array(found).reshape(-1, 2)
 
 
-@compiled()
-def _strauss(state: Any, beta: float, gamma: float, radius: float, steps: int) -> Array:
-    out = np.empty((256, 2))
-    m = 0
-    for _ in range(steps):
-        birth = uniform(state) < 0.5
-        if not birth and m == 0:
-            continue
-        if birth:
-            x, y, me = uniform(state), uniform(state), -1
-        else:
-            me = min(int(uniform(state) * m), m - 1)
-            x, y = out[me, 0], out[me, 1]
-        close = 0
-        for i in range(m):
-            if i != me and (out[i, 0] - x) ** 2 + (out[i, 1] - y) ** 2 < radius * radius:
-                close += 1
-        weight = beta * gamma**close
-        if birth:
-            if uniform(state) * (m + 1) < weight:
-                if m == out.shape[0]:
-                    out = np.concatenate((out, np.empty_like(out)))
-                out[m, 0], out[m, 1] = x, y
-                m += 1
-        elif uniform(state) * weight < m:
-            m -= 1
-            out[me, 0], out[me, 1] = out[m, 0], out[m, 1]
-    return out[:m].copy()
+def _strauss(stream: Stream, beta: float, gamma: float, radius: float, steps: int) -> Array:
+    """Each step depends on the one before it: the one generator in C++."""
+    state = np.array([stream.state], np.uint64)
+    found, m = np.empty((2, 0)), 0
+    while steps > 0:
+        some = min(steps, _PAIRS // (m + 1000) + 1)
+        found = np.concatenate([found[:, :m], np.empty((2, some))], axis=1)
+        m = _core.strauss(state, beta, gamma, radius, some, m, found)
+        steps -= some
+    return np.ascontiguousarray(found[:, :m].T)
 
 
-@compiled()
-def _cell(state: Any, side: int) -> Array:
-    out = np.empty((10 * side * side, 2))
-    m = 0
+def _cell(stream: Stream, side: int) -> Array:
+    found = []
     for i in range(side):
         for j in range(side):
-            u = uniform(state)
-            k = 0 if u < 0.1 else (10 if u >= 1.0 - 1.0 / 90.0 else 1)
-            for _ in range(k):
-                out[m, 0], out[m, 1] = (i + uniform(state)) / side, (j + uniform(state)) / side
-                m += 1
-    return out[:m].copy()
+            u = stream.one()
+            count = 0 if u < 0.1 else (10 if u >= 1.0 - 1.0 / 90.0 else 1)
+            found += [((i + stream.one()) / side, (j + stream.one()) / side) for _ in range(count)]
+    return np.array(found).reshape(-1, 2)

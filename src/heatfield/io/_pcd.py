@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from ._cloud import MOST_COLUMNS, Cloud, coordinate_names, from_columns
 from ._error import ReadError
-from ._lzf import unpack_lzf
 from ._numbers import read_rows
 from ._source import Source
 from ._typed import to_type
@@ -131,7 +131,7 @@ def _unpack(source: Source, start: int, expected: int) -> NDArray[np.uint8]:
     source.check_count(packed, 1, start + 8, "compressed bytes", f"byte {start}")
     source.check_allowance(unpacked, "the compressed block", f"byte {start}")
     block = np.empty(unpacked, np.uint8)
-    if unpack_lzf(np.frombuffer(source.data, np.uint8, packed, start + 8), block) != unpacked:
+    if _core.unpack_lzf(np.frombuffer(source.data, np.uint8, packed, start + 8), block) != unpacked:
         raise source.error("the compressed block is damaged", f"byte {start + 8}")
     return block
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ._cloud import MOST_COLUMNS, Cloud, from_columns
 from ._faces import Polygons, ascii_lists
 from ._numbers import read_rows
-from ._ply_lists import Property, binary_lists
-from ._ply_scalars import ascii_scalars, binary_scalars
+from ._ply_lists import Property, ascii_scalars, binary_lists, binary_scalars
 from ._source import Source
 from ._typed import to_type
 

@@ -8,9 +8,8 @@ from .._base.optional import need as _need
 
 _need("torch", "heatfield.nn", "torch", verb="needs")
 
-from ._dgcnn import HFSDGCNN
-from ._features import HeatFeatures, pad_clouds
-from ._full import HFSFull
-from ._transform import ClosedFormFeatures
+from .dgcnn import HFSDGCNN
+from .full import HFSFull
+from .heat import ClosedFormFeatures, HeatFeatures, pad_clouds
 
 __all__ = ["HFSDGCNN", "ClosedFormFeatures", "HFSFull", "HeatFeatures", "pad_clouds"]

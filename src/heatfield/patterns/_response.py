@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import Array, as_points, as_scales
-from .._cloud.cloud import ArrangedCloud
-from .._signatures.evaluate import evaluate
-from .._sums.columns import Request
+from ..core.cloud import ArrangedCloud
+from ..core.evaluate import evaluate
+from ..core.moments import Request
 
 
 def response_curve(points: ArrayLike, distances: ArrayLike) -> Array:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.compile import compiled
+from .. import _core
+from .._base.threads import pieces
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+_DISTANCES = 10**8  # in one call: about a tenth of a second, so that Ctrl-C takes effect soon
 
 
 def random_rows(m: int, budget: int, rng: np.random.Generator) -> Rows:
@@ -63,33 +65,13 @@ def farthest_rows(points: Array, budget: int, rng: np.random.Generator) -> Rows:
     m = len(points)
     if m <= budget:
         return np.arange(m)
-    centred = np.ascontiguousarray(points - points.mean(axis=0))
-    return _farthest(centred, budget, int(rng.integers(m)))
-
-
-@compiled()
-def _farthest(points: Array, budget: int, first: int) -> Rows:
-    m, n = points.shape
-    rows = np.empty(budget, np.int64)
-    distance = np.full(m, np.inf)
-    row = first
-    for k in range(budget):
-        rows[k] = row
-        best = -1.0
-        following = row
-        for i in range(m):
-            d = 0.0
-            for j in range(n):
-                step = points[i, j] - points[row, j]
-                d += step * step
-            if d < distance[i]:
-                distance[i] = d
-            if distance[i] > best:
-                best = distance[i]
-                following = i
-        if best <= 0.0:
-            return rows[: k + 1].copy()
-        row = following
+    sources = np.ascontiguousarray((points - points.mean(axis=0)).T, np.float64)
+    rows, nearest = np.empty(budget, np.int64), np.full(m, np.inf)
+    rows[:1] = rng.integers(m)
+    for first, last in pieces(budget - 1, 1 + _DISTANCES // m):
+        found = _core.farthest(sources, nearest, rows, first, last)
+        if found <= last:
+            return rows[:found].copy()
     return rows
 
 

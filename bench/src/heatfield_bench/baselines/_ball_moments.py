@@ -10,13 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from heatfield._cloud.arrange import BLOCK
-from heatfield._cloud.box_tree import DEPTH, node_gap_squared, node_reach_squared, points_in
+from heatfield.core.arrange import BLOCK
 
 from .._compile import compiled
 
 # Columns of a table of moments: count, sums of x y z, sums of xx xy xz yy yz zz.
 COLUMNS = 10
+# Deeper than any tree: the number of blocks halves at every level.
+DEPTH = 64
+
+
+@compiled()
+def _gap_and_reach_squared(at: Any, node: Any) -> Any:
+    """Smallest and largest squared distance of a place to a box (2, 3)."""
+    low = high = 0.0
+    for k in range(3):
+        step = max(0.0, max(node[0, k] - at[k], at[k] - node[1, k]))
+        low += step * step
+        step = max(at[k] - node[0, k], node[1, k] - at[k])
+        high += step * step
+    return low, high
 
 
 @compiled()
@@ -25,7 +38,8 @@ def node_moments(sources: Any, begin: Any, size: Any) -> Any:
     m = sources.shape[1]
     out = np.zeros((begin.shape[0], COLUMNS))
     for i in range(begin.shape[0] - 1, -1, -1):  # children come behind their parents
-        count = points_in(begin[i], size[i], m)
+        # Only the very last block may be short.
+        count = min(m, (begin[i] + size[i]) * BLOCK) - begin[i] * BLOCK
         out[i, 0] = count
         if size[i] == 1:
             first = begin[i] * BLOCK
@@ -96,10 +110,9 @@ def ball_moments(
         while top:
             top -= 1
             b = stack[top]
-            low = node_gap_squared(at, at, nodes, b)
+            low, high = _gap_and_reach_squared(at, nodes[b])
             if low > squares[radii - 1]:
                 continue
-            high = node_reach_squared(at, at, nodes, b)
             a = 0
             while a < radii and high > squares[a]:
                 a += 1

@@ -115,7 +115,7 @@ class GraphCode(OnDevice, PersistenceEstimator):
         return self._table(self._expected(clouds))
 
     def _learn(self, clouds: list[Array], labels: np.ndarray) -> None:
-        from heatfield.nn._training import Training
+        from heatfield.nn.training import Training
 
         check_frame(self, clouds[0].shape[1])  # what is wrong is said before the long work
         self._check_graph()
@@ -142,7 +142,7 @@ class GraphCode(OnDevice, PersistenceEstimator):
             check_count(self.max_bars, "max_bars", 1)
 
     def _learner(self, n_classes: int) -> GraphLearner:
-        from heatfield.nn._learner import choose_device
+        from heatfield.nn.learner import choose_device
 
         from ..networks._graph_learner import GraphLearner
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from heatfield._base.check import Array
 from heatfield._base.threads import pieces, run_pieces
-from heatfield._cloud.cloud import ArrangedCloud
-from heatfield._signatures.eigenvalues import eigenvalues
+from heatfield.core.cloud import ArrangedCloud
+from heatfield.core.outputs import eigenvalues
 
 from ._ball_moments import ball_moments, node_moments
 from ._point_descriptor import PointDescriptor, in_unit_ball
@@ -160,7 +160,7 @@ def covariance_features(table: Array) -> dict[str, Array]:
     """All features (m, radii) by name, from counts and covariances."""
     shape = table.shape[:2]
     packed = np.ascontiguousarray(table[:, :, 1:].reshape(-1, 6))
-    values = eigenvalues(packed, 3)
+    values = eigenvalues(np.ascontiguousarray(packed.T), 3).T
     total = values.sum(axis=1)
     # The sign of rounding is of no meaning either; NaN stays.
     values = np.where(values <= _ZERO * total[:, None], np.minimum(np.abs(values), 0.0), values)

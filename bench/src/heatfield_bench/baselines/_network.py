@@ -162,7 +162,7 @@ class NetworkClassifier(OnDevice, BaselineClassifier):
 
     def _training(self, positions: np.ndarray, classes: np.ndarray) -> Any:
         """The published recipe with what the user asked for, checked."""
-        from heatfield.nn._augment import ROTATIONS
+        from heatfield.nn.learner import ROTATIONS
 
         from ..networks._recipes import RECIPES
 
@@ -184,7 +184,7 @@ class NetworkClassifier(OnDevice, BaselineClassifier):
         return max(1, min(PUBLISHED_POINTS, int(np.median([len(cloud) for cloud in clouds]))))
 
     def _learner(self, n_classes: int, n_points: int, n_dims: int) -> Any:
-        from heatfield.nn._trained import choose_device
+        from heatfield.nn.learner import choose_device
 
         from ..networks._learner import NetworkLearner
 

@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 from heatfield._base.check import Array, HeatFieldWarning, as_clouds, as_points, thread_count
 from heatfield._base.threads import pieces, run_pieces
 from heatfield._features.cloud_input import CloudEstimator, check_same_dims
-from heatfield._features.layout import Layout
-from heatfield._features.pooling import STATISTICS, pool_channels
+from heatfield._features.describe import pooled
+from heatfield._features.layout import STATISTICS, Layout
 
 
 class PointDescriptor(TransformerMixin, CloudEstimator, ABC):
@@ -270,15 +270,12 @@ def pool_defined(channels: Array, out: Array) -> None:
     """Pool channels (C, T, m) over the points at which each is defined; NaN where it is at none."""
     defined = ~np.isnan(channels)
     if channels.shape[2] and defined.all():
-        pool_channels(np.ascontiguousarray(channels), out)
+        out[:] = pooled(np.ascontiguousarray(channels), np.array([channels.shape[2]]))[0]
         return
     table = out.reshape(channels.shape[0], len(STATISTICS), channels.shape[1])
-    row = np.empty(len(STATISTICS))
     for c, a in np.ndindex(channels.shape[:2]):
         values = channels[c, a, defined[c, a]]
-        if values.size:
-            pool_channels(values[None, None], row)
-        table[c, :, a] = row if values.size else np.nan
+        table[c, :, a] = pooled(values[None, None], np.array([values.size]))[0]
 
 
 def in_unit_ball(points: Array) -> Array | None:

@@ -30,7 +30,7 @@ def pack(model: Any) -> tuple[dict[str, Any], dict[str, NDArray]]:
 
 def unpack(model: Any, facts: Mapping[str, Any], tensors: dict[str, Any], classes: NDArray) -> None:
     """The same, checked."""
-    from heatfield.nn._trained import choose_device
+    from heatfield.nn.learner import choose_device
 
     from ..networks._learner import NetworkLearner
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heatfield.nn._segments import owners, segment_softmax, segment_sum
+from heatfield.nn.segments import owners, segment_softmax, segment_sum
 
 from .._compile import SUMS, compiled
 

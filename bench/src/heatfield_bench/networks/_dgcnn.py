@@ -7,7 +7,7 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from heatfield.nn._dgcnn import HFSDGCNN, DGCNNParts
+from heatfield.nn.dgcnn import HFSDGCNN, DGCNNParts
 
 
 class DGCNN(HFSDGCNN):

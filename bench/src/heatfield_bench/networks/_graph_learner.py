@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from heatfield._base.check import Array
-from heatfield.nn._training import Training, all_logits, train
+from heatfield.nn.training import Training, all_logits, train
 
 from ._graphcode import GraphCodeNet
 

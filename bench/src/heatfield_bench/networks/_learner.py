@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from heatfield._base.check import Array
-from heatfield.nn._augment import augmented
-from heatfield.nn._trained import TrainedNetwork, softmax
-from heatfield.nn._training import Output
+from heatfield.nn.learner import TrainedNetwork, augmented, softmax
+from heatfield.nn.training import Output
 
 from ._dgcnn import DGCNN, starts_of
 from ._fixed_clouds import FixedClouds

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from heatfield._base.check import check_choice
-from heatfield.nn._segments import segment_mean_and_max
+from heatfield.nn.segments import segment_mean_and_max
 
 from ._counted_norm import counted_norm
 from ._layers import over_rows, read_out, shared_layers

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from heatfield.nn._training import Training
+from heatfield.nn.training import Training
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from heatfield._base.check import check_count
-from heatfield.nn._graph import nearest
-from heatfield.nn._segments import segment_mean_and_max
+from heatfield.nn.dgcnn import nearest
+from heatfield.nn.segments import segment_mean_and_max
 
 from ._dgcnn import starts_of
 from ._layers import checked_widths

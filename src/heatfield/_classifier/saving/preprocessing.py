@@ -84,7 +84,7 @@ def _is_finite(array: NDArray) -> bool:
 
 
 def _check_shapes(step: str, model: Any, classes: int, width: int) -> None:
-    """Shapes that fit together: what is handed to compiled code must not reach beyond its arrays."""
+    """Shapes that fit together: what is handed to libsvm must not reach beyond its arrays."""
     outputs = 1 if classes == 2 else classes
     wanted: dict[str, tuple[int, ...]] = {}
     if step in ("gapimputer", "roundoffscaler"):

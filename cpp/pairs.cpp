@@ -1,0 +1,156 @@
+// The dense path: every pair that can change a digit of the result, for any number of clouds.
+#include "pairs.hpp"
+
+namespace HF_ISA {
+namespace {
+
+template <class T, int N, int WANTED>
+void dense_rows(const Batch& b, Member c, const double* nearest, Index first, Index last, double* sums) {
+    const Index m = c.s.m, blocks = blocks_of(m), steps = b.steps, stride = steps * b.total;
+    Tile<T, N> tile(b.n);
+    Scratch gaps(blocks), cuts(steps), target(b.n);
+    Places begins(blocks), ends(blocks), kept(steps);
+    Room<T> rates(steps);
+    const double log_reach = b.log_accuracy + __builtin_log(double(m));
+    for (Index i = first; i < last; i++) {
+        column(c.s, i, target.at);
+        gaps_to_blocks<N>(c.boxes, b.n, blocks, target.at, gaps.at);
+        const double widest = largest_of(gaps.at, 0, blocks);
+        const double* times = b.times + (b.own_times ? c.start + i : c.number);
+        for (Index a = 0; a < steps; a++) {
+            const double t = times[a * (b.own_times ? b.total : b.count)];
+            rates.at[a] = T(-LOG2_E / (8.0 * t));
+            cuts.at[a] = __builtin_inf(), kept.at[a] = blocks;
+            if (widest <= 8.0 * t * log_reach) continue;  // all of them, without a logarithm
+            cuts.at[a] = cutoff(t, nearest[c.start + i], log_reach);
+            kept.at[a] = 0;
+            for (Index k = 0; k < blocks; k++) kept.at[a] += gaps.at[k] <= cuts.at[a];
+        }
+        for (Index coarse = steps - 1, fine; coarse >= 0; coarse = fine - 1) {
+            const Index runs = find_runs(gaps.at, blocks, cuts.at[coarse], m, begins.at, ends.at);
+            // Scales that reach nearly as far share the list: filling a tile anew costs a quarter of summing it.
+            fine = coarse;
+            while (fine > 0 && 4 * kept.at[fine - 1] > 3 * kept.at[coarse]) fine--;
+            tile.count = 0;
+            for (Index r = 0; r < runs; r++)
+                for (Index at = begins.at[r]; at < ends.at[r];) {
+                    const Index more = smaller(ends.at[r] - at, TILE - tile.count);
+                    tile.add(c.s, at, more, target.at);
+                    at += more;
+                    if (tile.count < TILE && !(r == runs - 1 && at == ends.at[r])) continue;
+                    for (Index a = fine; a <= coarse; a++) {
+                        tile.heat(rates.at[a]);
+                        tile.template sum<WANTED>(sums + a * b.total + c.start + i, stride);
+                    }
+                    tile.count = 0;
+                }
+        }
+    }
+}
+
+void dense(const Batch& b, const double* nearest, int wanted, Index first, Index last, double* sums) {
+    const Index columns = column_count(b.n, wanted);
+    for (Index c = 0; c < columns * b.steps; c++)
+        for (Index i = first; i < last; i++) sums[c * b.total + i] = 0.0;
+    each_cloud(b, first, last, [&](Member c, Index from, Index to) {
+        const double t = b.times[b.own_times ? c.start : c.number];
+        if (!(t > 0.0)) return;  // fewer than two places: no scales
+        by_wanted(wanted, [&](auto w) {
+            by_axes_up_to_3(b.n, [&](auto axes) {
+                constexpr int N = decltype(axes)::n, W = decltype(w)::n;
+                (b.single ? dense_rows<float, N, W> : dense_rows<double, N, W>)(b, c, nearest, from, to, sums);
+            });
+        });
+    });
+}
+
+// Some fields at once: a weight is loaded once for them, and no addition waits for the one before.
+template <class T, int FIELDS> HF_INLINE void add_differences(const T* weight, const T* value, Index apart, Index count,
+                                                              Index i, double* first, double* second, Index stride) {
+    Vector<T> one[FIELDS]{}, two[FIELDS]{};
+    T own[FIELDS];
+    for (int f = 0; f < FIELDS; f++) own[f] = value[f * apart + i];
+    for (Index j = 0; j < count; j += WIDTH<T>) {
+        const Vector<T> w = load<T>(weight + j);
+#pragma GCC unroll 4
+        for (int f = 0; f < FIELDS; f++) {
+            const Vector<T> step = load<T>(value + f * apart + j) - own[f], weighted = w * step;
+            one[f] += weighted;
+            two[f] += weighted * step;
+        }
+    }
+    for (int f = 0; f < FIELDS; f++) {
+        first[f * stride] += total<T>(one[f]);
+        second[f * stride] += total<T>(two[f]);
+    }
+}
+
+// Fields are centred, so that single precision keeps its digits for the differences; those from the point's own
+// value do not cancel: the point itself, with the largest weight there is, keeps the variance comparable to the mean
+// square. Pairs are left out by twice the accuracy, because a square root follows.
+template <class T, int N>
+void differences_of(const Batch& b, Member c, const double* values, Index fields, const Index* from, const Index* to,
+                    Index tasks, Index first, Index last, double* out) {
+    const Index m = c.s.m, blocks = blocks_of(m), steps = b.steps, room = m + MOST, part = fields * tasks * b.total;
+    Tile<T, N> tile(b.n);
+    Scratch gaps(blocks), target(b.n);
+    Places begins(blocks), ends(blocks);
+    Room<T> centred(fields * steps * room);
+    for (Index f = 0; f < fields * steps; f++) {
+        const double* value = values + f * b.total + c.start;
+        double sum = 0.0;
+        for (Index i = 0; i < m; i++) sum += value[i];
+        for (Index i = 0; i < m; i++) centred.at[f * room + i] = T(value[i] - sum / double(m));
+        for (Index i = m; i < room; i++) centred.at[f * room + i] = T(0);
+    }
+    const double log_reach = 2.0 * b.log_accuracy + __builtin_log(double(m));
+    for (Index i = first; i < last; i++) {
+        column(c.s, i, target.at);
+        gaps_to_blocks<N>(c.boxes, b.n, blocks, target.at, gaps.at);
+        for (Index scale = 0; scale < steps; scale++) {
+            bool wanted = false;
+            for (Index p = 0; p < tasks; p++) wanted |= to[p] == scale;
+            if (!wanted) continue;
+            const double t = b.times[scale * b.count + c.number];
+            const Index runs = find_runs(gaps.at, blocks, 4.0 * t * log_reach, m, begins.at, ends.at);
+            for (Index r = 0; r < runs; r++)
+                for (Index at = begins.at[r]; at < ends.at[r]; at += TILE) {
+                    tile.count = 0;
+                    tile.add(c.s, at, smaller(TILE, ends.at[r] - at), target.at);
+                    tile.heat(T(-LOG2_E / (4.0 * t)));
+                    for (Index p = 0; p < tasks; p++) {
+                        if (to[p] != scale) continue;
+                        for (Index f = 0; f < fields; f += 3) {
+                            const T* value = centred.at + (f * steps + from[p]) * room + at;
+                            double* place = out + (f * tasks + p) * b.total + c.start + i;
+                            (fields - f == 1   ? add_differences<T, 1>
+                             : fields - f == 2 ? add_differences<T, 2>
+                                               : add_differences<T, 3>)(tile.root(), value, steps * room, tile.count, i - at,
+                                                                        place, place + part, tasks * b.total);
+                        }
+                    }
+                }
+        }
+    }
+}
+
+void differences(const Batch& b, const double* values, Index fields, const Index* from, const Index* to, Index tasks,
+                 Index first, Index last, double* out) {
+    for (Index c = 0; c < 2 * fields * tasks; c++)
+        for (Index i = first; i < last; i++) out[c * b.total + i] = 0.0;
+    each_cloud(b, first, last, [&](Member c, Index lo, Index hi) {
+        if (!(b.times[c.number] > 0.0)) return;
+        by_axes_up_to_3(b.n, [&](auto axes) {
+            constexpr int N = decltype(axes)::n;
+            (b.single ? differences_of<float, N> : differences_of<double, N>)(b, c, values, fields, from, to, tasks, lo,
+                                                                              hi, out);
+        });
+    });
+}
+
+}  // namespace
+
+extern const PairKernels pairs;
+const PairKernels pairs{dense, differences};
+
+}  // namespace HF_ISA

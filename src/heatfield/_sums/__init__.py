@@ -1,1 +1,0 @@
-"""From an arranged cloud and diffusion times to the table of sums."""

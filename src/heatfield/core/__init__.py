@@ -1,0 +1,1 @@
+"""From points to sums over pairs, and from sums to geometry."""
