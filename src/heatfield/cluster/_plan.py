@@ -15,10 +15,9 @@ import numpy as np
 from .._base.check import Array
 from ..core.arrange import origin_and_exponent
 from ..core.fourier import ModeGrid, UpsampledGrid
-from ..core.fourier.kernel import GRID_EPS, UPSAMPLING
+from ..core.fourier.kernel import GRID_EPS, GRID_LIMIT, UPSAMPLING
 from ..core.fourier.modes import log_accuracy_for
 from ..core.near import cutoffs
-from ..core.near_or_transform import GRID_LIMIT
 from ._first_pass import Whole
 from ._prices import bytes_of_output, does_not_fit, grid_seconds, tile_bytes, tile_grids, tile_seconds
 from ._settings import SurveySettings

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._base.check import Array
-from ..core.fourier.kernel import GRID_EPS, UPSAMPLING, width_for
+from ..core.fourier.kernel import GRID_EPS, GRID_LIMIT, UPSAMPLING, width_for
 from ..core.fourier.modes import ModeGrid, log_accuracy_for
-from ..core.near_or_transform import GRID_LIMIT
 from ._first_pass import Whole
 from ._settings import SurveySettings
 from ._store import Meta

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.fourier.kernel import GRID_EPS, width_for
+from ..core.fourier.kernel import GRID_EPS, GRID_LIMIT, width_for
 from ..core.fourier.modes import log_accuracy_for
-from ..core.near_or_transform import GRID_LIMIT
 from ._common_grid import batches, find_isolated, make_field, read_field, spread_batch
 from ._isolated import add_directly, sum_directly
 from ._plan import GRIDS, Plan

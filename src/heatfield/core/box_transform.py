@@ -10,11 +10,10 @@ from .. import _core
 from .._base.check import Array
 from .arrange import BLOCK
 from .fourier import FourierTask, ModeGrid, fourier_sums
-from .fourier.kernel import UPSAMPLING
+from .fourier.kernel import GRID_LIMIT, UPSAMPLING
 from .fourier.modes import log_accuracy_for
 from .moments import ROOT_SQUARE, ROOT_WEIGHT, WEIGHT
 from .near import double_precision_cutoff
-from .near_or_transform import GRID_LIMIT
 from .plan import ScalePlan
 from .scale_job import Part, ScaleJob
 

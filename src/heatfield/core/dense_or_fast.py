@@ -1,6 +1,6 @@
 """Dense or fast: every rule for that choice.
 
-`evaluate`, `HeatField` and the forecast ask these functions. On the fast path, `near_or_transform` then
+`evaluate`, `HeatField` and the forecast ask these functions. On the fast path, `ScaleJob.plan` then
 chooses between near sums and transforms for each part of the cloud, and `box_transform` whether a transform
 was good enough.
 """

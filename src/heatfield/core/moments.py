@@ -27,7 +27,6 @@ class Moment:
     polynomial: str
     kernel: str  # "w" or "g"
     unit: Callable[[Any], Any]  # of its size, at the time t
-    bound: float  # what is promised, in units of tol, the sum of w and this unit
     kind: str = SCALAR
     wanted: str = ""  # the part of a request that asks for it; "" for always
 
@@ -37,13 +36,13 @@ class Moment:
 
 
 MOMENTS = (
-    Moment("weight", "1", "w", lambda t: 1.0 + 0.0 * t, 1.0),
-    Moment("square", "|r|^2", "w", lambda t: 2.0 * t, 4.0),
-    Moment("root_weight", "1", "g", lambda t: 1.0 + 0.0 * t, 1.0),
-    Moment("root_square", "|r|^2", "g", lambda t: 8.0 * t, 4.0),
-    Moment("fourth", "|r|^4", "w", lambda t: 8.0 * t * t, 16.0, wanted="fourth_moment"),
-    Moment("first", "r", "w", lambda t: (2.0 * t) ** 0.5, 4.0, VECTOR, wanted="directions"),
-    Moment("second", "r r'", "w", lambda t: 2.0 * t, 16.0, TENSOR, wanted="directions"),
+    Moment("weight", "1", "w", lambda t: 1.0 + 0.0 * t),
+    Moment("square", "|r|^2", "w", lambda t: 2.0 * t),
+    Moment("root_weight", "1", "g", lambda t: 1.0 + 0.0 * t),
+    Moment("root_square", "|r|^2", "g", lambda t: 8.0 * t),
+    Moment("fourth", "|r|^4", "w", lambda t: 8.0 * t * t, wanted="fourth_moment"),
+    Moment("first", "r", "w", lambda t: (2.0 * t) ** 0.5, VECTOR, wanted="directions"),
+    Moment("second", "r r'", "w", lambda t: 2.0 * t, TENSOR, wanted="directions"),
 )
 
 

@@ -33,7 +33,7 @@ def cutoffs(tol: float, m: int, energy: bool, fourth_moment: bool = False) -> tu
 
     Beyond a squared distance R in these units, all m sources together weigh at most m exp(-R). In the
     dimension each counts 2R times, in the fourth moment 2R**2 times in its unit; what is promised for these
-    is 4 and 16 tol (`promise`), of which half may be left out.
+    is 4 and 16 tol (`bounds`), of which half may be left out.
     """
     log_accuracy = math.log(1.0 / tol)
     reach = log_accuracy + math.log(max(m, 2)) + 2.0

@@ -21,7 +21,7 @@ from .. import _core
 from .._base.check import Array
 from .buffers import Buffers
 from .cloud import ArrangedCloud
-from .moments import FOURTH, SQUARE, WEIGHT, Request, column_count
+from .moments import FOURTH, MOMENTS, SQUARE, WEIGHT, Request, column_count, columns
 from .near import cutoffs
 from .one_scale import scale_sums
 from .plan import ScalePlan
@@ -100,7 +100,7 @@ def _interpolated(
     turn = np.arccos(x)[:, None] * np.arange(count)
     basis = np.cos(turn) * np.where(np.arange(count) == 0, 1.0, 2.0) / count
     checked = [WEIGHT, SQUARE] + ([FOURTH] if request.fourth_moment else [])
-    unit = {WEIGHT: np.ones(t.size), SQUARE: 2.0 * t, FOURTH: 8.0 * t * t}
+    unit = {columns(1)[moment.name].start: moment.unit(t) for moment in MOMENTS}
     sums = np.zeros((t.size, column_count(targets.points.shape[0], request.directions)))
     tails = {(c, j): np.zeros(t.size) for c in checked for j in (1, 2)}
     noise = np.zeros(t.size)

@@ -14,9 +14,9 @@ from .._base.threads import pieces, run_pieces
 from .arrange import BLOCK
 from .buffers import Buffers
 from .cloud import ArrangedCloud
+from .fourier.kernel import GRID_EPS, GRID_LIMIT, UPSAMPLING
 from .moments import ROOT_SQUARE, ROOT_WEIGHT, Request
 from .near import cutoffs, double_precision_cutoff
-from .near_or_transform import prices_of
 
 # eps of the first try, in units of tol: the largest sum may be this many times (over 2) the own one.
 _FIRST_TRY = 0.1
@@ -70,7 +70,14 @@ class ScaleJob:
         self.first_eps = max(self.least, _FIRST_TRY * self.request.tol)
 
     def plan(self) -> tuple[list[Part], float]:
-        """What to do with which targets, and the price."""
+        """What to do with which targets, and the price: the cheapest cut through the tree (cpp/tree.cpp).
+
+        For every node three prices are compared: sum its points' neighbours directly, take one transform over
+        the box of its crowded points with a halo and sum the others directly, or leave it to its two halves.
+        A cloud that fills its extent ends as one transform, fine scales as direct sums, a tight cluster in
+        a wide extent as a transform over the cluster alone; nothing is ever quadratic. A transform over
+        points of very different surroundings has more digits, or leaves the isolated ones to direct sums.
+        """
         n, m = self.sources.points.shape
         _, begin, size = self.targets.tree
         blocks = (len(begin) + 1) // 2
@@ -111,7 +118,7 @@ class ScaleJob:
             "t": t,
             "energy_cutoff": self.energy_cutoff,
             "fourth": self.request.fourth_moment,
-            "prices": prices_of(self.request.costs),
+            "prices": np.array([*self.request.costs.as_array(), UPSAMPLING, GRID_EPS, GRID_LIMIT]),
         }
 
     def near(self, ranges: list[tuple[int, int]]) -> None:

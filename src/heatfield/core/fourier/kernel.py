@@ -27,6 +27,8 @@ from ..._base.check import Array
 
 # The upsampling factor: grid points per mode along each axis.
 UPSAMPLING = 1.25
+# Points of the fine grid that fit into the memory given to one transform (16 bytes each).
+GRID_LIMIT = 1.2e8
 # The smallest error that the widest kernel gives.
 GRID_EPS = 0.99e-13
 _BETA = 2.6  # per point of width
