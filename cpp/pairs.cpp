@@ -27,7 +27,7 @@ void dense_rows(const Batch& b, Member c, const double* nearest, Index first, In
             for (Index k = 0; k < blocks; k++) kept.at[a] += gaps.at[k] <= cuts.at[a];
         }
         for (Index coarse = steps - 1, fine; coarse >= 0; coarse = fine - 1) {
-            const Index runs = find_runs(gaps.at, blocks, cuts.at[coarse], m, begins.at, ends.at);
+            const Index runs = find_runs(gaps.at, 0, blocks, cuts.at[coarse], m, begins.at, ends.at);
             // Scales that reach nearly as far share the list: filling a tile anew costs a quarter of summing it.
             fine = coarse;
             while (fine > 0 && 4 * kept.at[fine - 1] > 3 * kept.at[coarse]) fine--;
@@ -91,10 +91,10 @@ template <class T, int FIELDS> HF_INLINE void add_differences(const T* weight, c
 template <class T, int N>
 void differences_of(const Batch& b, Member c, const double* values, Index fields, const Index* from, const Index* to,
                     Index tasks, Index first, Index last, double* out) {
-    const Index m = c.s.m, blocks = blocks_of(m), steps = b.steps, room = m + MOST, part = fields * tasks * b.total;
+    const Index m = c.s.m, blocks = blocks_of(m), steps = b.steps, room = m + MOST, half = fields * tasks * b.total;
     Tile<T, N> tile(b.n);
     Scratch gaps(blocks), target(b.n);
-    Places begins(blocks), ends(blocks);
+    Places begins(blocks), ends(blocks), part_begins(TILE / BLOCK), part_ends(TILE / BLOCK);
     Room<T> centred(fields * steps * room);
     for (Index f = 0; f < fields * steps; f++) {
         const double* value = values + f * b.total + c.start;
@@ -104,33 +104,44 @@ void differences_of(const Batch& b, Member c, const double* values, Index fields
         for (Index i = m; i < room; i++) centred.at[f * room + i] = T(0);
     }
     const double log_reach = 2.0 * b.log_accuracy + __builtin_log(double(m));
+    double reach = 0.0;
+    for (Index p = 0; p < tasks; p++) reach = larger(reach, 4.0 * log_reach * b.times[to[p] * b.count + c.number]);
     for (Index i = first; i < last; i++) {
         column(c.s, i, target.at);
         gaps_to_blocks<N>(c.boxes, b.n, blocks, target.at, gaps.at);
-        for (Index scale = 0; scale < steps; scale++) {
-            bool wanted = false;
-            for (Index p = 0; p < tasks; p++) wanted |= to[p] == scale;
-            if (!wanted) continue;
-            const double t = b.times[scale * b.count + c.number];
-            const Index runs = find_runs(gaps.at, blocks, 4.0 * t * log_reach, m, begins.at, ends.at);
-            for (Index r = 0; r < runs; r++)
-                for (Index at = begins.at[r]; at < ends.at[r]; at += TILE) {
-                    tile.count = 0;
-                    tile.add(c.s, at, smaller(TILE, ends.at[r] - at), target.at);
-                    tile.heat(T(-LOG2_E / (4.0 * t)));
-                    for (Index p = 0; p < tasks; p++) {
-                        if (to[p] != scale) continue;
-                        for (Index f = 0; f < fields; f += 3) {
-                            const T* value = centred.at + (f * steps + from[p]) * room + at;
-                            double* place = out + (f * tasks + p) * b.total + c.start + i;
-                            (fields - f == 1   ? add_differences<T, 1>
-                             : fields - f == 2 ? add_differences<T, 2>
-                                               : add_differences<T, 3>)(tile.root(), value, steps * room, tile.count, i - at,
-                                                                        place, place + part, tasks * b.total);
+        const Index runs = find_runs(gaps.at, 0, blocks, reach, m, begins.at, ends.at);
+        for (Index r = 0; r < runs; r++)
+            for (Index at = begins.at[r]; at < ends.at[r]; at += TILE) {
+                const Index stop = smaller(at + TILE, ends.at[r]);
+                tile.count = 0;
+                tile.add(c.s, at, stop - at, target.at);
+                for (Index scale = 0; scale < steps; scale++) {
+                    bool wanted = false;
+                    for (Index p = 0; p < tasks; p++) wanted |= to[p] == scale;
+                    if (!wanted) continue;
+                    const double t = b.times[scale * b.count + c.number];
+                    // Finer scales need a part of the tile.
+                    const Index parts = find_runs(gaps.at, at / BLOCK, blocks_of(stop), 4.0 * t * log_reach, stop,
+                                                  part_begins.at, part_ends.at);
+                    for (Index q = 0; q < parts; q++) {
+                        const Index begin = part_begins.at[q], count = part_ends.at[q] - begin;
+                        tile.heat(T(-LOG2_E / (4.0 * t)), begin - at, count);
+                        for (Index p = 0; p < tasks; p++) {
+                            if (to[p] != scale) continue;
+                            for (Index f = 0, some; f < fields; f += some) {
+                                some = fields - f == 4 ? 4 : smaller<Index>(3, fields - f);
+                                const T* value = centred.at + (f * steps + from[p]) * room + begin;
+                                double* place = out + (f * tasks + p) * b.total + c.start + i;
+                                (some == 1   ? add_differences<T, 1>
+                                 : some == 2 ? add_differences<T, 2>
+                                 : some == 3 ? add_differences<T, 3>
+                                             : add_differences<T, 4>)(tile.root() + begin - at, value, steps * room, count,
+                                                                      i - begin, place, place + half, tasks * b.total);
+                            }
                         }
                     }
                 }
-        }
+            }
     }
 }
 

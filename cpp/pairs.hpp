@@ -95,9 +95,10 @@ template <class T, int N> struct Tile {
     }
 
     // g = 2**(rate D**2), with rate = -log2(e) / 8t; 0 up to the end of the last pair of vectors.
-    HF_INLINE void heat(T rate) const {
-        const T* d = square();
-        T* g = root();
+    HF_INLINE void heat(T rate) const { heat(rate, 0, count); }
+    HF_INLINE void heat(T rate, Index begin, Index count) const {
+        const T* d = square() + begin;
+        T* g = root() + begin;
         const Vector<T> speed = all<T>(rate);
 #pragma GCC unroll 4
         for (Index j = 0; j < count; j += WIDTH<T>) store<T>(g + j, exp2<T>(load<T>(d + j) * speed));
@@ -194,10 +195,10 @@ template <class F> inline void by_axes_up_to_3(Index n, F work) {
     else by_axes(n, work);
 }
 
-// The blocks within a squared distance as runs of columns, neighbouring blocks joined; how many.
-inline Index find_runs(const double* gaps, Index blocks, double cut, Index m, Index* begins, Index* ends) {
+// The blocks from first to last within a squared distance as runs of columns, neighbouring blocks joined; how many.
+inline Index find_runs(const double* gaps, Index first, Index last, double cut, Index m, Index* begins, Index* ends) {
     Index runs = 0;
-    for (Index b = 0; b < blocks; b++) {
+    for (Index b = first; b < last; b++) {
         if (gaps[b] > cut) continue;
         if (runs && ends[runs - 1] == b * BLOCK) runs--;
         else begins[runs] = b * BLOCK;

@@ -75,9 +75,13 @@ def run_pieces(
     """
     todo = list(ranges)
     outer: Event | None = getattr(_asked, "stop", None)
+    if len(todo) == 1:  # without a bar: making one takes longer than a small cloud
+        stop_if_asked()
+        work(*todo[0])
+        return
     total = sum(last - first for first, last in todo)
     with progress_bar(total=total, unit=progress or "", quiet=progress is None) as bar:
-        if n_threads == 1 or len(todo) == 1:
+        if n_threads == 1:
             for first, last in todo:
                 if outer is not None and outer.is_set():
                     raise Stopped

@@ -131,7 +131,7 @@ def describe_clouds(
 
 def _batches(sizes: Sequence[int], n_threads: int) -> list[tuple[int, int]]:
     """Runs of clouds of up to `_BATCH` points; smaller ones where the threads would have none."""
-    most = min(_BATCH, max(1, sum(sizes) // (4 * n_threads))) if n_threads > 1 else _BATCH
+    most = min(_BATCH, max(1, sum(sizes) // (2 * n_threads))) if n_threads > 1 else _BATCH
     ranges, start, points = [], 0, 0
     for i, m in enumerate(sizes):
         if points and points + m > most:

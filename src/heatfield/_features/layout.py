@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -51,7 +51,10 @@ class Layout(Summarised):
         return Summary(f"Layout of {plural(self.width, 'column')}", lines, [picture])
 
 
-def layout(variant: str, blocks: Iterable[str], n: int, n_scales: int, centers: Iterable[float]) -> Layout:
+@lru_cache(maxsize=64)  # a thousand names take longer than describing a small cloud
+def layout(
+    variant: str, blocks: tuple[str, ...], n: int, n_scales: int, centers: tuple[float, ...]
+) -> Layout:
     """The layout of chosen blocks of a variant, in n dimensions."""
     names: list[str] = []
     columns: dict[str, slice] = {}
@@ -60,7 +63,7 @@ def layout(variant: str, blocks: Iterable[str], n: int, n_scales: int, centers: 
             continue
         added = [
             f"{block}_{what}_s{a}" if isinstance(a, int) else f"{block}_{what}_{a}"
-            for what, a in _entries(block, variant == "joint", n, n_scales, tuple(centers))
+            for what, a in _entries(block, variant == "joint", n, n_scales, centers)
         ]
         columns[block] = slice(len(names), len(names) + len(added))
         names += added

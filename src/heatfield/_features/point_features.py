@@ -80,7 +80,8 @@ class PointSettings(FeatureSettings):
         for block in self.whole_blocks:
             variant = "joint" if block == "log_global" else "desc"
             plain = "global" if block == "log_global" else block
-            names += layout(variant, (plain,), self.n_dims, self.n_scales, self.centers.tolist()).names
+            centers = tuple(self.centers.tolist())
+            names += layout(variant, (plain,), self.n_dims, self.n_scales, centers).names
         return tuple(names)
 
     def magnitudes(self) -> tuple[Array, Array]:

@@ -74,7 +74,7 @@ class DescriptorSettings(FeatureSettings):
     @cached_property
     def columns(self) -> Layout:
         """The columns of the descriptor."""
-        return layout(self.variant, self.blocks, self.n_dims, self.n_scales, self.centers.tolist())
+        return layout(self.variant, self.blocks, self.n_dims, self.n_scales, tuple(self.centers.tolist()))
 
 
 def names_of(blocks: Iterable[str]) -> tuple[str, ...]:

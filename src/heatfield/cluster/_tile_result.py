@@ -79,7 +79,7 @@ def whole_result(
     pooled = np.array([statistics(merge(parts)) for parts in _merged_parts(results)])
     pooled = pooled.reshape(-1, steps, 5).transpose(0, 2, 1)  # channel, statistic, scale
     blocks = ("global", "hds", *(_BLOCKS if settings.with_spectrum else _BLOCKS[:-1]))
-    columns = layout("desc", blocks, n, steps, settings.centers.tolist())
+    columns = layout("desc", blocks, n, steps, tuple(settings.centers.tolist()))
     values = np.concatenate(
         [energy, response, roughness, relative, composition.T.ravel(), contrast.T.ravel(), pooled.ravel()]
     )
