@@ -139,7 +139,7 @@ def main() -> None:
                 if turn:
                     best[name] = {row: min(best[name].get(row, value), value) for row, value in found.items()}
             print(f"{Path(path).stem or kind}: round {turn} of {rounds}", file=sys.stderr, flush=True)
-        kept = read(options.output) if options.output.exists() else {}
+        kept = read(options.output, {})
         rows = kept.get("rows", {})
         for row, old in best["old"].items():
             new = best["new"][row]
