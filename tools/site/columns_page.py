@@ -54,7 +54,8 @@ def page() -> str:
 
 def layout_of(variant: str, n: int = 3, n_scales: int = 8) -> Layout:
     """The columns of a variant with all its blocks and the default centres."""
-    return layout(variant, VARIANT_BLOCKS[variant], n, n_scales, [float(c) for c in range(n + 1)])
+    centers = tuple(float(c) for c in range(n + 1))
+    return layout(variant, VARIANT_BLOCKS[variant], n, n_scales, centers)
 
 
 def _sentence_of(block: str) -> str:
