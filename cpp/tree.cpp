@@ -94,8 +94,10 @@ void Group::measure(Index first, Index last) {
 
 void Group::take(Index first, Index last) {
     start = first, stop = smaller(last, first - first % BLOCK + BLOCK);
-    if (task.rows)
-        for (stop = start + 1; stop < last && task.rows[stop] / BLOCK == task.rows[start] / BLOCK;) stop++;
+    if (task.rows)  // a row may be asked for more than once
+        for (last = smaller(last, start + BLOCK), stop = start + 1;
+             stop < last && task.rows[stop] / BLOCK == task.rows[start] / BLOCK;)
+            stop++;
     const double shared = SHARED_CENTRE * task.tol / (task.single ? 6e-8 : 1.1e-16);
     frame();
     if (size_squared > shortest * shared * shared && stop > start + 1) stop = start + 1, frame();

@@ -49,6 +49,15 @@ def test_targets_by_index(points):
     assert s.per_point().shape == (4, 48)
 
 
+def test_a_target_may_be_asked_for_often(points):
+    """More often than a group of targets has places; the sanitizers look at the memory."""
+    whole = hf.signatures(points, method="dense")
+    rows = np.repeat([5, 899, 5], 100)
+    s = hf.signatures(points, targets=rows, method="fast", tol=1e-11)
+    np.testing.assert_allclose(s.density, whole.density[rows], rtol=1e-10)
+    np.testing.assert_allclose(s.spectrum, whole.spectrum[rows], atol=1e-9)
+
+
 def test_targets_by_index_with_separate_scales(points):
     scales = hf.adaptive_scales(points, 3)
     rows = np.array([7, 3, 500])
