@@ -40,7 +40,7 @@ assert found == folder, f"imported from {found}, not {folder}"
 rng = np.random.default_rng(0)
 
 def describe(clouds, *args, **options):
-    d = hf.HFSDescriptor(*args, **options).fit(clouds)
+    d = hf.HFSDescriptor(*args, **dict(n_jobs=1) | options).fit(clouds)
     return lambda: d.transform(clouds)
 
 def small():
@@ -56,15 +56,15 @@ def small():
         yield f"desc, 64 of 128, threads: {jobs}", describe(many, "desc", n_jobs=jobs)
         yield f"joint, 64 of 1024, threads: {jobs}", describe(larger, "joint", n_jobs=jobs)
     yield "desc, one cloud of 128", describe(many[:1], "desc")
-    yield "signatures, one cloud of 128", lambda: hf.signatures(many[0])
+    yield "signatures, one cloud of 128", lambda: hf.signatures(many[0], n_jobs=1)
     points = rng.normal(size=(1024, 3))
-    field, wide = hf.HeatField(points), hf.HeatField(rng.normal(size=(100_000, 3)))
+    field, wide = (hf.HeatField(p, n_jobs=1) for p in (points, rng.normal(size=(100_000, 3))))
     yield "simple, 1024 points", describe([points], "simple")
     some, more = 1.1 * points[:256], 1.1 * points[:1000].repeat(5, 0)
     yield "field, value and hessian at 256 query points", lambda: field.hessian(some, [0.01, 0.1])
     yield "field of 100,000, hessian at 5,000 query points", lambda: wide.hessian(more, [0.1])
     own = 0.01 * (1 + rng.random((1024, 1))) * 2.0 ** np.arange(8)
-    yield "per-point times, 1024 points", lambda: hf.signatures(points, own)
+    yield "per-point times, 1024 points", lambda: hf.signatures(points, own, n_jobs=1)
     from heatfield.nn import HeatFeatures
     import torch
     torch.set_num_threads(1)

@@ -108,7 +108,7 @@ def main() -> None:
     result["malloc_tuned"] = "MALLOC_TOP_PAD_" in os.environ
     for name, clouds in SETS.items():
         started = time.perf_counter()
-        table = hf.HFSClassifier("full").point_table(clouds)
+        table = hf.HFSNetworkClassifier("full").point_table(clouds)
         features = time.perf_counter() - started
         labels = torch.arange(len(clouds)) % 5
         found: dict[str, list[float]] = {}

@@ -43,7 +43,7 @@ def main() -> None:
     order = np.random.default_rng(0).permutation(len(clouds))
     test, rest = order[:TEST], order[TEST:]
     features = hf.HFSDescriptor("desc").fit_transform(clouds)
-    table = hf.HFSClassifier("full").point_table(clouds)
+    table = hf.HFSNetworkClassifier("full").point_table(clouds)
     print(f"{len(clouds)} clouds described", flush=True)
     method = METHODS["HFS-desc"]
     recipe = method.plan(DATA_SETS["disks_annuli_balanced"], "paper").recipe
@@ -61,7 +61,7 @@ def main() -> None:
         for way, options in WAYS.items():
             if way in row and (way != "full" or "of_drawn_points" in row[way]):
                 continue
-            model = hf.HFSClassifier(
+            model = hf.HFSNetworkClassifier(
                 "full", epochs=EPOCHS, train_points=POINTS, random_state=0, progress=False, **options
             ).fit_features(table.take(train), truth[train], n_dims=2)
             right = model.predict_features(table.take(tested)) == truth[tested]
@@ -78,7 +78,7 @@ def main() -> None:
             write(OUTPUT, found)
 
 
-def _of_drawn_points(model: hf.HFSClassifier, table: PointTable, truth: np.ndarray) -> float:
+def _of_drawn_points(model: hf.HFSNetworkClassifier, table: PointTable, truth: np.ndarray) -> float:
     """Accuracy from as many points per cloud as training draws; the features still come from all points."""
     rng = np.random.default_rng(0)
     shares = []

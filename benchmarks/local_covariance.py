@@ -23,7 +23,7 @@ from jakteristics import compute_features
 from benchmarks.lib.machine import machine
 from benchmarks.lib.rivals import radius_of
 from heatfield_bench.baselines import LocalCovariance
-from heatfield_bench.baselines._local_covariance import FEATURES
+from heatfield_bench.baselines.local_covariance import FEATURES
 
 OUTPUT = Path(__file__).parent / "results" / "local_covariance.json"
 # Points, and neighbours in a ball of each radius on average.
@@ -55,7 +55,7 @@ def measure(m: int, neighbours: tuple[int, ...], rounds: int) -> dict[str, objec
     points = surface(m)
     # Radii that single precision holds exactly, since jakteristics keeps them so.
     radii = [float(np.float32(radius_of(points, k))) for k in neighbours]
-    descriptor = LocalCovariance(radii=radii, normalize=False)
+    descriptor = LocalCovariance(radii=radii, normalize=False, n_jobs=1)
 
     def ours() -> np.ndarray:
         return descriptor.per_point(points).T.reshape(len(FEATURES), len(radii), m)

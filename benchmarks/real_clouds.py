@@ -52,7 +52,7 @@ def files_of(folder: Path, count: int) -> tuple[list[Path], int]:
 
 def compare(path: Path, table: dict) -> int:
     """Add one cloud to the table of a set; how many points it has."""
-    points = hf.read_points(path)
+    points = hf.read_points(path, nodes=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", hf.HeatFieldWarning)
         exact = hf.signatures(points, method="dense", transition="exact")

@@ -32,8 +32,7 @@ import heatfield as hf
 import heatfield_bench as hb
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, read, write
-from heatfield._search.evaluation import across_folds, leave_one_out
-from heatfield._search.space import fit_rows
+from heatfield.models.retrieval import across_folds, fit_space, leave_one_out
 
 SETS = ("spines3", "shapes10", "cath15", "neurons4")
 BUDGET = 1024
@@ -104,10 +103,11 @@ def described(name: str, method: str, clouds: list[np.ndarray]) -> np.ndarray:
 def scores(features: np.ndarray, labels: np.ndarray, method: str) -> dict[str, dict]:
     """Leave one out, and folds in discriminant space."""
     labels = np.asarray(labels)
-    space = fit_rows(features, None, "euclidean", 0)
     found = {
-        "standardised": leave_one_out(space.places(space.standardise(features)), labels),
-        "discriminants": across_folds(features, labels, lambda x, y: fit_rows(x, y, "learned", 0), 5, 0),
+        "standardised": leave_one_out(fit_space(features, None, "euclidean", 0).embed(features), labels),
+        "discriminants": across_folds(
+            features, labels, lambda x, y: fit_space(x, y, "learned", 0).embed, 5, 0
+        ),
     }
     if method == "D2":
         found["as published"] = leave_one_out(features, labels, metric="cityblock")
@@ -165,7 +165,7 @@ def many(count: int, queries: int, out: Path) -> None:
     rows = random_rows(count + queries)
     sought, rows = rows[count:], rows[:count]
     started = time.perf_counter()
-    index = hf.HFSIndex("joint", method="approximate").build_features(rows, n_dims=3)
+    index = hf.HFSIndex("joint", search="approximate").build_features(rows, n_dims=3)
     built = time.perf_counter() - started
     del rows  # the index has its own, standardised
     cells, index.cells_ = index.cells_, None

@@ -85,7 +85,7 @@ def measure_files(data: Path, rounds: int) -> list[dict[str, Any]]:
         found = []
         for _ in range(rounds):
             with tempfile.TemporaryDirectory() as folder:
-                words = ["describe", str(data), "-o", f"{folder}/table.npz", "--jobs", str(jobs)]
+                words = ["describe", str(data), "-o", f"{folder}/table.npz", "--n-jobs", str(jobs)]
                 command = [sys.executable, "-P", "-m", "heatfield", *words]
                 said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             files = int(re.findall(r"(\d+) of \d+ clouds", said)[0])

@@ -1,13 +1,13 @@
 """One cloud of many tiles out of core: time, peak memory, how the cost grows, and a forecast.
 
-    python -m benchmarks.survey --data FOLDER [--cases survey/1e6/1 ...] [--tol 1e-4] [--check 1e7]
+    python -m benchmarks.survey --data FOLDER [--cases survey/1e6/1 ...] [--tol 1e-6] [--check 1e7]
 
 A landscape with trees in map coordinates, 8 points per square metre, in 64 LAS tiles, is made in FOLDER
 (1e8 points: 3 GB in about two minutes; with work files and tiles that hold signatures up to 40 GB, which are
 removed after each case). Every case runs in a fresh process after a warm-up. Each finished one is written to
 benchmarks/results/survey.json at once; run again, what is there is left alone, and what is missing is done.
 
-survey/M/J    `heatfield.cluster.survey` of M points by J threads, each at a tile of its own, 8 scales.
+survey/M/J    `heatfield._survey` of M points by J threads, each at a tile of its own, 8 scales.
 memory/M/J    `heatfield.signatures` of the same points in memory with J threads.
 
 Without --cases all are run, from small to large: 1e6, 1e7 and 1e8 points, in memory up to 1e7.
@@ -40,7 +40,7 @@ from benchmarks.lib.results import DOCS, RESULTS, ROOT, read, write
 from benchmarks.lib.survey_check import compare, draw
 from benchmarks.lib.survey_forecast import growth, model, surveys
 from benchmarks.lib.terrain import make_tiles, tile_paths
-from heatfield.core.costs import costs
+from heatfield.core.costs import Costs, costs
 
 OUTPUT = RESULTS / "survey.json"
 PICTURE = DOCS / "guide" / "survey.png"
@@ -52,9 +52,8 @@ CASES = [
     if kind == "survey" or m <= 10**7
 ]
 GOAL_BYTES = 8 * 2**30
-# What all tasks at a time may plan with; the rest of the goal is for the program and its libraries.
-MEMORY = 6.5 * 2**30
-EVERY = 20.0  # seconds between two lines of progress
+# GiB that all tasks at a time may plan with; the rest of the goal is for the program and its libraries.
+MEMORY = 6.5
 
 
 def say(text: str) -> None:
@@ -69,26 +68,13 @@ def peak_bytes() -> int:
 
 
 def warm_up(tol: float, folder: Path) -> None:
-    """Compile everything, measure this machine's prices."""
+    """Load everything, measure this machine's costs."""
     paths = make_tiles(folder / "warm-up", 20_000)
     shutil.rmtree(folder / "warm-out", ignore_errors=True)
-    hf.cluster.survey(paths, folder / "warm-out", tol=tol, n_jobs=2)
+    hf.survey(paths, folder / "warm-out", tol=tol, n_jobs=2)
     hf.signatures(hf.read_points(paths[0]), tol=tol, method="fast")
     shutil.rmtree(folder / "warm-out")
     costs()
-
-
-class Told(hf.cluster.InProcess):
-    """Tasks of this process that say how far a pass is."""
-
-    def map(self, work: Any, tasks: Any) -> Any:
-        """See `Executor`."""
-        started = last = time.monotonic()
-        for done, found in enumerate(super().map(work, tasks), 1):
-            yield found
-            if time.monotonic() - last > EVERY:
-                last = time.monotonic()
-                say(f"{work.__name__}: {done} of {len(tasks)} tasks in {last - started:.0f} s")
 
 
 def measure(kind: str, m: int, jobs: int, tol: float, folder: Path) -> dict[str, Any]:
@@ -96,12 +82,12 @@ def measure(kind: str, m: int, jobs: int, tol: float, folder: Path) -> dict[str,
     warm_up(tol, folder)
     before, load = peak_bytes(), load_average()
     paths = tile_paths(folder / str(m))
-    found: dict[str, Any] = {"jobs": jobs, "tol": tol, "date": now(), "load": load, "costs": asdict(costs())}
+    found: dict[str, Any] = {"jobs": jobs, "tol": tol, "date": now(), "load": load, "costs": asdict(Costs())}
     if kind == "survey":
         out = out_folder(folder, m, jobs)
         shutil.rmtree(out, ignore_errors=True)
         cpu, started = time.process_time(), time.perf_counter()
-        s = hf.cluster.survey(paths, out, Told(jobs, at_once=jobs), tol=tol, memory=MEMORY / jobs)
+        s = hf.survey(paths, out, n_jobs=jobs, tol=tol, memory=MEMORY, progress=True)
         found["seconds"] = time.perf_counter() - started
         found["passes"] = {name: seconds for name, seconds in s.seconds.items() if name != "all"}
         found |= {"steps": s.steps, "plan": [entry["reason"] for entry in s.plan], "spacing": s.spacing}
@@ -127,7 +113,7 @@ def run(case: str, options: argparse.Namespace) -> dict[str, Any]:
     command += ["--data", str(options.data), "--tol", str(options.tol)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, cwd=ROOT)
     if done.returncode < 0:
-        return {"failed": f"ended by signal {-done.returncode}, perhaps for want of memory"}
+        return {"failed": f"ended by signal {-done.returncode}, possibly out of memory"}
     if done.returncode:
         return {"failed": f"exit code {done.returncode}"}
     return json.loads(done.stdout.splitlines()[-1])
@@ -178,7 +164,7 @@ def look(found: dict[str, Any], options: argparse.Namespace) -> None:
     m = int(options.draw or options.check)
     out = options.data / f"look-{m}"
     paths = make_tiles(options.data / str(m), m, say)
-    s = hf.cluster.survey(paths, out, Told(2, at_once=2), tol=options.tol, memory=MEMORY / 2)
+    s = hf.survey(paths, out, n_jobs=2, tol=options.tol, memory=MEMORY, progress=True)
     if options.draw:
         draw(out, PICTURE)
         print(f"{s.points:,} points, picture in {PICTURE}")
@@ -197,7 +183,7 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", default=CASES, metavar="KIND/M/J", help="only these")
     parser.add_argument("--again", action="store_true", help="also run cases that are known")
     parser.add_argument("--summary", action="store_true", help="run nothing, print what is known")
-    parser.add_argument("--tol", type=float, default=1e-4)
+    parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--out", type=Path, default=OUTPUT)
     parser.add_argument("--check", type=float, metavar="M", help="compare this size with one machine")
     parser.add_argument("--draw", type=float, metavar="M", help="draw this size into docs/guide/survey.png")

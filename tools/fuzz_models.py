@@ -4,10 +4,11 @@
     python -m tools.fuzz_models --inputs 60000
 
 How inputs are numbered, limited and counted: `tools.fuzzing`.
-Half of the inputs are changed in their JSON or their arrays and get checksums that fit, since whoever can
-write a model can write its checksums. A model that is loaded all the same must predict: finite probabilities
-that add up to 1. Anything but that, a ValueError, or (where a cache or the prices are damaged) nothing
-found, is a failure. The counts go to tools/results/fuzz_models.json; ``--show k folder`` writes an input.
+Most models are changed in their JSON or their arrays and get checksums that fit, since whoever can write a
+model can write its checksums. Loading a changed model ends in a `ReadError`, or in a model that predicts
+finite probabilities that add up to 1 or raises a ValueError. Anything else, and for a cache or the prices
+anything but a ValueError or nothing found, is a failure. The counts go to tools/results/fuzz_models.json;
+``--show k folder`` writes an input. The test suite reads the first few hundred inputs by `outcome`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ ODD: list[Any] = [
 ]  # fmt: skip
 VALUES = [0.0, -1.0, 1.0, 1e-320, 1e-30, 1e30, 1e300, -1e308, np.nan, np.inf, -np.inf, 2.0**31, 127.0, -7.0]
 LARGEST = 200_000  # characters of a JSON that is changed further
-TYPES = ["f4", "f8", "f2", "i1", "i4", "i8", "u1", "u8", "?", "c8"]
+TYPES = ["f4", "f8", "f2", "i1", "i4", "i8", "u1", "u8", "?"]
+HUGE = (2**31, 10**12, 2**50)  # lengths of arrays without a number
 
 
 def some_clouds(count: int = 12) -> tuple[list[np.ndarray], list[str]]:
@@ -70,14 +72,13 @@ def models() -> dict[str, Callable[[], Any]]:
     closed = {"n_scales": 2, "random_state": 0}
     learned = {"n_scales": 2, "epochs": 1, "random_state": 0, "device": "cpu", "progress": False}
     small = {"before": (4,), "after": (4, 8), "align": (4, 8), "align_head": (8, 4), "head": (8, 4)}
-    local = hb.baselines.LocalCovariance(n_radii=2) if _takes("LocalCovariance", "n_radii") else None
-    local = hb.baselines.LocalCovariance() if local is None else local
+    local = hb.baselines.LocalCovariance(radii=(0.2, 0.8))
     return {
         "lda": lambda: hf.HFSClassifier("simple", head="lda", **closed),
         "svm": lambda: hf.HFSClassifier("simple", head="svm", **closed),
         "mlp": lambda: hf.HFSClassifier("desc", head="mlp", epochs=3, **closed),
-        "full": lambda: hf.HFSClassifier("full", network={"widths": [8, 8], "head": 8}, **learned),
-        "dgcnn": lambda: hf.HFSClassifier(
+        "full": lambda: hf.HFSNetworkClassifier("full", network={"widths": [8, 8], "head": 8}, **learned),
+        "dgcnn": lambda: hf.HFSNetworkClassifier(
             "dgcnn", network={"k": 4, "widths": [4, 8], "embedding": 16, "head": [8]}, **learned
         ),
         "LocalCovariance": lambda: hb.baselines.DescriptorClassifier(local, head="lda"),
@@ -87,12 +88,32 @@ def models() -> dict[str, Callable[[], Any]]:
     }
 
 
-def _takes(name: str, parameter: str) -> bool:
-    import inspect
+def point_model() -> Any:
+    """A small classifier of points, not fitted."""
+    import heatfield as hf
 
-    import heatfield_bench as hb
+    return hf.HFSPointClassifier(lengths=[0.3, 0.6], iterations=3, points_per_class=40, cell=1.0)
 
-    return parameter in inspect.signature(getattr(hb.baselines, name)).parameters
+
+def fitted_beside() -> dict[str, Any]:
+    """Fitted models that learn from something else than a label for each cloud."""
+    import heatfield as hf
+
+    clouds, labels = some_clouds()
+    sides = [(points[:, 0] > 0.0).astype(int) for points in clouds]
+    few = hf.HFSDescriptor("simple", n_scales=2)
+    closed, sizes = {"variant": "simple", "n_scales": 2}, [float(len(points)) for points in clouds]
+    learned = hf.HFSNetworkRegressor(
+        n_scales=2, epochs=1, device="cpu", progress=False, network={"widths": [8], "head": 8}
+    )
+    return {
+        "ridge": hf.HFSRegressor(head="ridge", **closed).fit(clouds, sizes),
+        "vectors": hf.HFSRegressor(head="svm", **closed).fit(clouds, sizes),
+        "numbers": learned.fit(clouds, sizes),
+        "points": point_model().fit(clouds, sides),
+        "index": hf.HFSIndex(few, metric="learned").build(clouds, labels=labels),
+        "cells": hf.HFSIndex(few, search="approximate").build(clouds, labels=labels),
+    }
 
 
 def sound_files(folder: Path) -> dict[str, Files]:
@@ -111,18 +132,19 @@ def sound_files(folder: Path) -> dict[str, Files]:
 
 def _make_samples(folder: Path) -> None:
     import heatfield as hf
-    from heatfield.cli import main
 
     clouds, labels = some_clouds()
     for name, make in models().items():
         make().fit(clouds, labels).save(folder / name)
+    for name, model in fitted_beside().items():
+        model.save(folder / name)
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         for i, (points, label) in enumerate(zip(clouds, labels, strict=True)):
             (place / label).mkdir(exist_ok=True)
             hf.write_points(place / label / f"{i}.npy", points)
-        words = ["--variant", "simple", "--head", "lda", "--scales", "2", "--folds", "2", "--quiet"]
-        main(["train", temporary, "-o", str(folder / "trained"), *words, "--jobs", "1"])
+        options = {"variant": "simple", "head": "lda", "n_scales": 2, "folds": 2, "n_jobs": 1}
+        hf.train_files(temporary, folder / "trained", **options)
         for leftover in folder.glob("trained.*"):
             leftover.unlink()
     (folder / "checkpoint").mkdir()
@@ -138,27 +160,17 @@ def caches() -> Files:
 
     from heatfield._features.point_features import PointSettings
     from heatfield._features.point_table import point_table
-    from heatfield.cli._shards import Result, _pack
     from heatfield.core.costs import SCHEMA, Costs
 
     clouds, labels = some_clouds()
     with tempfile.TemporaryDirectory() as folder:
         point_table(clouds, point_settings(PointSettings), cache=folder)
         table = next(Path(folder).iterdir()).read_bytes()
-    features, fold = io.BytesIO(), io.BytesIO()
-    np.save(features, np.random.default_rng(0).normal(size=(12, 5)))
-    np.savez(fold, test=np.arange(6), predicted=np.array(labels[:6]))
-    rows = Result(
-        np.full((3, 3), 2, np.int64),
-        [np.arange(4.0)] * 3,
-        [("", ""), ("row 1", "bad"), ("", "")],
-        np.ones((3, 2)),
-    )
+    kept = io.BytesIO()
+    np.savez(kept, values=np.random.default_rng(0).normal(size=60), predicted=np.array(labels[:6]))
     return {
         "point table": table,
-        "features": features.getvalue(),
-        "fold": fold.getvalue(),
-        "shard": _pack(rows),
+        "kept": kept.getvalue(),
         "costs": json.dumps({"schema": SCHEMA, **asdict(Costs())}).encode(),
     }
 
@@ -230,14 +242,14 @@ def changed_json(value: Any, rng: random.Random) -> Any:
 
 
 def changed_arrays(arrays: dict[str, np.ndarray], rng: random.Random) -> dict[str, np.ndarray]:
-    """One to three arrays with other values, types or shapes, missing, renamed or exchanged."""
+    """One to three arrays with other values, types or shapes, missing, added, renamed or exchanged."""
     out = {name: array.copy() for name, array in arrays.items()}
     for _ in range(rng.choice((1, 1, 2, 3))):
         if not out:
             break
         name = rng.choice(sorted(out))
         array = out[name]
-        what = rng.randrange(9)
+        what = rng.randrange(11)
         if what <= 2 and array.size:
             flat = array.reshape(-1)
             with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -251,16 +263,21 @@ def changed_arrays(arrays: dict[str, np.ndarray], rng: random.Random) -> dict[st
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 if array.dtype.kind != "U":
-                    out[name] = array.astype(rng.choice(TYPES[:-1]))
+                    out[name] = array.astype(rng.choice(TYPES))
         elif what == 4:
             out[name] = rng.choice([array[:-1] if array.ndim else array, array[None], array.T, array.ravel()])
         elif what == 5:
-            shape = [rng.choice((0, 1, 2, length, length + 1, 40)) for length in array.shape]
+            lengths = [min(length, 1000) for length in array.shape]  # HUGE ones have no numbers
+            shape = [rng.choice((0, 1, 2, length, length + 1, 40)) for length in lengths]
             out[name] = np.resize(array, shape) if array.size else np.zeros(shape, array.dtype)
         elif what == 6:
             del out[name]
         elif what == 7:
             out[rng.choice([name + "x", "x", name.replace("0", "1")])] = out.pop(name)
+        elif what == 8:
+            out[rng.choice([name + ".0", "more", "head." + name])] = array.copy()
+        elif what == 9:
+            out[name] = np.zeros(rng.choice([(0, rng.choice(HUGE)), (rng.choice(HUGE), 0)]), array.dtype)
         else:
             other = rng.choice(sorted(out))
             out[name], out[other] = out[other], out[name]
@@ -271,7 +288,7 @@ def changed_model(files: Files, other: bytes, rng: random.Random) -> Files:
     """A model folder: bytes of one file, or JSON and arrays with checksums that fit."""
     from safetensors.numpy import load, save
 
-    from heatfield._classifier.saving import folder
+    from heatfield.models.saving import checksum
 
     out = dict(files)
     what = rng.randrange(8)
@@ -293,7 +310,7 @@ def changed_model(files: Files, other: bytes, rng: random.Random) -> Files:
         if rng.random() < 0.95 and what != 1:
             facts["tensors"] = {k: [str(a.dtype), list(a.shape)] for k, a in sorted(tensors.items())}
         facts["tensors_sha256"] = hashlib.sha256(data).hexdigest()
-        facts["checksum"] = folder._checksum(facts)
+        facts["checksum"] = checksum(facts)
     return {"model.json": json.dumps(facts).encode(), "model.safetensors": data}
 
 
@@ -325,13 +342,8 @@ def changed_cache(name: str, files: Files, other: bytes, rng: random.Random) -> 
     if name == "costs":
         return {"file": json.dumps(changed_json(json.loads(data), rng)).encode()}
     buffer = io.BytesIO()
-    if name == "features":
-        np.save(
-            buffer, next(iter(changed_arrays({"a": np.load(io.BytesIO(data))}, rng).values()), np.empty(0))
-        )
-    else:
-        with np.load(io.BytesIO(data)) as arrays:
-            np.savez(buffer, **changed_arrays(dict(arrays), rng))
+    with np.load(io.BytesIO(data)) as arrays:
+        np.savez(buffer, **changed_arrays(dict(arrays), rng))
     return {"file": buffer.getvalue()}
 
 
@@ -363,9 +375,16 @@ class Reader:
 
         torch.set_num_threads(1)
         self.clouds, self.labels = some_clouds()
-        self.loaders = {
-            name: type(make()).load for name, make in models().items()
-        } | {"trained": hf.HFSClassifier.load}  # fmt: skip
+        self.loaders: dict[str, Callable[[Path], Any]] = {
+            "trained": hf.HFSClassifier.load,
+            "ridge": hf.HFSRegressor.load,
+            "vectors": hf.HFSRegressor.load,
+            "numbers": hf.HFSNetworkRegressor.load,
+            "points": hf.HFSPointClassifier.load,
+            "index": hf.HFSIndex.load,
+            "cells": hf.HFSIndex.load,
+        }
+        self.loaders |= {name: type(make()).load for name, make in models().items()}
         self.recipe = point_settings(PointSettings)
 
     def read(self, name: str, place: Path, rng: random.Random) -> bool:
@@ -373,14 +392,34 @@ class Reader:
         if name in self.loaders:
             if name == "trained" and rng.random() < 0.3:
                 return self._command(place)
-            model = self.loaders[name](place)
-            share = model.predict_proba(self.clouds[:2])
-            assert share.shape == (2, len(model.classes_)), f"probabilities of shape {share.shape}"
-            assert np.isfinite(share).all(), "probabilities that are no numbers"
-            assert (share >= 0.0).all(), "probabilities below 0"
-            assert np.allclose(share.sum(axis=1), 1.0, atol=1e-5), "probabilities that do not add up to 1"
-            return True
+            return self._model(name, place)
         return bool(getattr(self, "_" + name.replace(" ", "_"))(place))
+
+    def _model(self, name: str, place: Path) -> bool:
+        import heatfield as hf
+
+        try:
+            model = self.loaders[name](place)
+        except hf.ReadError:
+            return False
+        except ValueError as error:
+            raise AssertionError(f"a {type(error).__name__}, not a ReadError: {error}") from None
+        if isinstance(model, hf.HFSIndex):
+            hits = model.query(self.clouds[:2], k=3)
+            assert np.isfinite(hits.distances).all(), "distances that are no numbers"
+            return True
+        if name in ("ridge", "vectors", "numbers"):
+            assert np.isfinite(model.predict(self.clouds[:2])).all(), "predictions that are no numbers"
+            return True
+        shares = model.predict_proba(self.clouds[:2])
+        if name == "points":
+            assert list(map(len, shares)) == list(map(len, self.clouds[:2])), "points without probabilities"
+            shares = np.concatenate(shares)
+        assert shares.shape[1:] == (len(model.classes_),), f"probabilities of shape {shares.shape}"
+        assert np.isfinite(shares).all(), "probabilities that are no numbers"
+        assert (shares >= 0.0).all(), "probabilities below 0"
+        assert np.allclose(shares.sum(axis=1), 1.0, atol=1e-5), "probabilities that do not add up to 1"
+        return True
 
     def _command(self, place: Path) -> bool:
         from heatfield.cli import main
@@ -388,7 +427,7 @@ class Reader:
         cloud, out = place.parent / "cloud.npy", place.parent / "predicted.csv"
         np.save(cloud, self.clouds[0])
         try:
-            code = main(["predict", str(place), str(cloud), "-o", str(out), "--quiet", "--jobs", "1"])
+            code = main(["predict", str(place), str(cloud), "-o", str(out), "--quiet", "--n-jobs", "1"])
             assert code in (0, 1, 2), f"exit code {code}"
             assert code or "nan" not in out.read_text(), "probabilities that are no numbers"
         finally:
@@ -409,20 +448,14 @@ class Reader:
 
         return _load(place / "file", self.recipe, self.clouds) is not None
 
-    def _features(self, place: Path) -> bool:
-        from heatfield.cli._train_kept import _load_features
+    def _kept(self, place: Path) -> bool:
+        from heatfield.jobs import Job
 
-        return _load_features(place / "file", (12, 5)) is not None
-
-    def _fold(self, place: Path) -> bool:
-        from heatfield.cli._train_kept import kept_fold
-
-        return kept_fold(place / "file", np.array(self.labels)) is not None
-
-    def _shard(self, place: Path) -> bool:
-        from heatfield.cli._shards import load_shard
-
-        return load_shard(place / "file", 3) is not None
+        job, key = Job(place / "table"), 32 * "0"
+        assert job.folder is not None
+        job.folder.mkdir()
+        (place / "file").rename(job.folder / f"{key}.npz")
+        return job.load(key) is not None
 
     def _costs(self, place: Path) -> bool:
         from heatfield.core.costs import read_costs
@@ -443,13 +476,20 @@ def child(first: int, last: int, samples: Path) -> None:
     def ready(number: int) -> Input:
         name, files, rng = make(number, sound)
         _write(work / "m", files)
-        return Input(name, [], lambda: _read(reader, name, work / "m", rng))
+        return Input(name, [], lambda: _accepted(reader, name, work / "m", rng))
 
     read_inputs(first, last, TOGETHER, ready)
     shutil.rmtree(work)
 
 
-def _read(reader: Reader, name: str, place: Path, rng: random.Random) -> bool:
+def outcome(number: int, sound: dict[str, Files], reader: Reader, place: Path) -> tuple[str, bool]:
+    """The sample that an input was made from, and whether it was accepted; a failure is raised."""
+    name, files, rng = make(number, sound)
+    _write(place, files)
+    return name, _accepted(reader, name, place, rng)
+
+
+def _accepted(reader: Reader, name: str, place: Path, rng: random.Random) -> bool:
     """Whether an input was accepted; False for a ValueError, which is what is documented."""
     try:
         return reader.read(name, place, rng)

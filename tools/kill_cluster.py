@@ -19,7 +19,6 @@ import datetime
 import hashlib
 import json
 import os
-import shutil
 import signal
 import tempfile
 import time
@@ -27,7 +26,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from heatfield.cluster._work_folder import WORK
 from tests.helpers.dask_cluster import Cluster, command, end_of, wait_for
 from tools.fuzzing import machine
 
@@ -80,8 +78,8 @@ def killed(victim: Callable[[], int], done: Callable[[], int], after: int) -> Ca
 
 def describe(data: Path, folder: Path) -> None:
     """All cases of ``describe``."""
-    words = ("describe", data, "--quiet", "--shard", "16", "-o")
-    case = ended(*words, folder / "one.csv", "--jobs", "2")
+    words = ("describe", data, "--quiet", "-o")
+    case = ended(*words, folder / "one.csv", "--n-jobs", "2")
     expected = digest(folder, "one.*")
     rows = (folder / "one.csv").read_bytes().count(b"\n") - 1
     kept("describe, one process", case | {"rows": rows})
@@ -95,19 +93,19 @@ def describe(data: Path, folder: Path) -> None:
 
     cluster = Cluster()
     try:
-        by = (*words, folder / "by.csv", "--cluster", cluster.address)
+        by = (*words, folder / "by.csv", "--executor", cluster.address)
         kept("describe, cluster", compared("by", ended(*by)))
-        hurt = (*words, folder / "hurt.csv", "--cluster", cluster.address)
-        disturb = killed(lambda: cluster.workers[0].pid, lambda: parts("hurt"), 40)
+        hurt = (*words, folder / "hurt.csv", "--executor", cluster.address)
+        disturb = killed(lambda: cluster.workers[0].pid, lambda: parts("hurt"), 10)
         kept("describe, worker killed", compared("hurt", ended(*hurt, disturb=disturb)))
     finally:
         cluster.close()
     cluster, other = Cluster(), Cluster()
     try:
-        lost = (*words, folder / "lost.csv", "--cluster", cluster.address)
-        disturb = killed(lambda: cluster.scheduler.pid, lambda: parts("lost"), 40)
+        lost = (*words, folder / "lost.csv", "--executor", cluster.address)
+        disturb = killed(lambda: cluster.scheduler.pid, lambda: parts("lost"), 10)
         kept("describe, scheduler killed", ended(*lost, disturb=disturb) | {"kept_parts": parts("lost")})
-        again = (*words, folder / "lost.csv", "--cluster", other.address)
+        again = (*words, folder / "lost.csv", "--executor", other.address)
         kept("describe, after the scheduler was killed", compared("lost", ended(*again)))
     finally:
         cluster.close()
@@ -118,16 +116,12 @@ def survey(tiles: Path, folder: Path) -> None:
     """One survey by threads of this machine, and one by a cluster that loses a worker in pass 3."""
     paths = sorted(tiles.glob("*.las"))
     one, hurt = folder / "one", folder / "hurt"
-    case = ended("survey", *paths, "-o", one, "--quiet", "--jobs", "2", "--at-once", "2", "--memory", "3")
+    case = ended("survey", *paths, "-o", one, "--quiet", "--n-jobs", "2", "--memory", "6")
     expected = digest(one, "*.las")
     kept("survey, threads", case | {"tiles": len(expected)})
-    # Prices are measured per folder and decide between ways of computing: the same bits need the same prices.
-    (hurt / WORK).mkdir(parents=True)
-    shutil.copy(one / WORK / "costs.json", hurt / WORK / "costs.json")
-    shutil.rmtree(one)
     cluster = Cluster()
     try:
-        words = ("survey", *paths, "-o", hurt, "--quiet", "--memory", "3", "--cluster", cluster.address)
+        words = ("survey", *paths, "-o", hurt, "--quiet", "--memory", "6", "--executor", cluster.address)
         disturb = killed(
             lambda: cluster.workers[0].pid, lambda: len(list(hurt.glob("*.las"))), len(paths) // 4
         )

@@ -37,7 +37,7 @@ try() { # an environment, the extras of the library, those of the bench or "" fo
 
 echo "== wheel with io and show: import, demo, smoke test"
 try base "[io,show]" "" "$python" "$root/tools/smoke_test.py"
-"$place/base/bin/heatfield" demo -o "$place/demo" --clouds 10 --jobs 1
+"$place/base/bin/heatfield" demo -o "$place/demo" --clouds 10 --n-jobs 1
 "$place/base/bin/heatfield" --version
 
 for extra in ${EXTRAS:-none io show torch search cluster}; do

@@ -91,7 +91,7 @@ def check_extra(extra: str) -> None:
         assert hf.nn.HeatFeatures()(torch.tensor(points)[None]).shape == (1, 60, 48)
     elif extra == "search":
         rows = np.random.default_rng(0).normal(size=(2000, hf.HFSDescriptor("simple").layout().width))
-        index = hf.HFSIndex("simple", method="approximate").build_features(rows, n_dims=3)
+        index = hf.HFSIndex("simple", search="approximate").build_features(rows, n_dims=3)
         assert index.query_features(rows[7:8], k=1).names == [["7"]]
     elif extra == "cluster":
         import distributed
@@ -100,7 +100,9 @@ def check_extra(extra: str) -> None:
         assert hf.read_points(Path("extra.csv").resolve().as_uri()).shape == points.shape  # by fsspec
         with distributed.Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as client:
             assert client.submit(len, "four").result() == 4
-        assert callable(hf.cluster.describe)
+            assert hf.describe_files("extra.csv", executor=client, progress=False).points.tolist() == [
+                len(points)
+            ]
     elif extra.startswith("bench"):
         _check_bench_extra(extra, points)
     print(f"heatfield {hf.__version__} works with the extra {extra!r} alone")

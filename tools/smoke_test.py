@@ -33,7 +33,7 @@ def run(folder: Path) -> None:
         hf.write_points(folder / "in" / f"class{label}" / f"{k}.{suffix}", clouds[k])
     hf.write_points(folder / "tile.laz", points)
     assert np.allclose(hf.read_points(folder / "tile.laz"), points, atol=1e-3)
-    data, quiet = str(folder / "in"), ["--quiet", "--jobs", "1"]
+    data, quiet = str(folder / "in"), ["--quiet", "--n-jobs", "1"]
     assert main(["describe", data, "-o", str(folder / "t.parquet"), *quiet]) == 0
     assert main(["train", data, "-o", str(folder / "m"), "--variant", "desc", "--folds", "2", *quiet]) == 0
     assert (

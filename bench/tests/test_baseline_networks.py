@@ -13,12 +13,16 @@ from torch import nn  # noqa: E402
 from heatfield.nn import HFSDGCNN  # noqa: E402
 from heatfield.nn.learner import augmented, random_rotations  # noqa: E402
 from heatfield_bench.networks import DGCNN, VNDGCNN, PointNet, PointNet2, PointTransformer  # noqa: E402
-from heatfield_bench.networks._layers import over_rows  # noqa: E402
-from heatfield_bench.networks._point_transformer import _Down, _VectorAttention  # noqa: E402
-from heatfield_bench.networks._pointnet2 import _BallLayers  # noqa: E402
-from heatfield_bench.networks._recipes import RECIPES, NetworkTraining  # noqa: E402
-from heatfield_bench.networks._sampling import in_ball, nearest_points, taken  # noqa: E402
-from heatfield_bench.networks._vector_neurons import VectorEdges, VectorLayer  # noqa: E402
+from heatfield_bench.networks.dgcnn import VectorEdges, VectorLayer  # noqa: E402
+from heatfield_bench.networks.layers import (  # noqa: E402
+    in_ball,
+    nearest_points,
+    over_rows,
+    taken,
+)
+from heatfield_bench.networks.learner import RECIPES, NetworkTraining  # noqa: E402
+from heatfield_bench.networks.point_transformer import _Down, _VectorAttention  # noqa: E402
+from heatfield_bench.networks.pointnet import _BallLayers  # noqa: E402
 
 NETWORKS = {
     "PointNet": PointNet,

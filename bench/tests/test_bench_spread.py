@@ -7,11 +7,11 @@ import signal
 import pytest
 
 from heatfield.cli import main
-from heatfield.cluster import InProcess
+from heatfield.options import Run
 from heatfield_bench._jobs import Context, Job
 from heatfield_bench._results import Store
 from heatfield_bench._run import run_jobs
-from test_results import FACTS, cells, key
+from test_results import FACTS, QUIET, cells, key
 from tests.helpers.dask_cluster import command, end_of, wait_for
 
 WORDS = ["bench", "main", "curve", "--sets", "processes"]
@@ -41,7 +41,7 @@ def count(folder):
 
 
 def test_records_are_those_of_one_process(here, shared_cluster, tmp_path, capsys):
-    words = [*WORDS, "--results", str(tmp_path / "by"), "--cluster", shared_cluster.address]
+    words = [*WORDS, "--results", str(tmp_path / "by"), "--executor", shared_cluster.address]
     assert main(words) == 0
     said = capsys.readouterr().out
     assert f"{count(here)} cells computed, 0 were there" in said
@@ -52,7 +52,7 @@ def test_records_are_those_of_one_process(here, shared_cluster, tmp_path, capsys
 def test_killed_workers_and_a_lost_scheduler_cost_only_time(here, cluster, tmp_path):
     words = [word for word in WORDS if word != "PointNet"]  # torch would have to be loaded by all
     expected = {name: cell for name, cell in records(here).items() if "PointNet" not in name[0]}
-    process = command(*words, "--results", tmp_path, "--cluster", cluster.address)
+    process = command(*words, "--results", tmp_path, "--executor", cluster.address)
     assert wait_for(lambda: count(tmp_path) >= 1, process)
     os.kill(cluster.workers[0].pid, signal.SIGKILL)
     assert wait_for(lambda: count(tmp_path) >= 3, process)
@@ -78,19 +78,19 @@ def job(name, fails=()):
 
 def test_what_a_worker_finished_before_an_error_is_kept(tmp_path, capsys):
     context = Context(Store(tmp_path / "new"))
-    counts = run_jobs(context, [job("a", fails={1}), job("b", fails={1})], executor=InProcess(2, at_once=2))
-    assert counts == {"computed": 3, "before": 0, "elsewhere": 0, "failed": 3}
+    counts = run_jobs(context, [job("a", fails={1}), job("b", fails={1})], options=Run(executor="threads"))
+    assert counts == {"computed": 3, "before": 0, "failed": 3}
     assert sorted(cells(context.store, "a")) == [0]  # together: what comes after the error is lost
     assert sorted(cells(context.store, "b")) == [0, 2]
     assert "some data / b: ValueError: split 1 cannot be done" in capsys.readouterr().err
-    counts = run_jobs(context, [job("a"), job("b")], executor=InProcess(1), quiet=True)
-    assert counts == {"computed": 3, "before": 3, "elsewhere": 0, "failed": 0}
+    counts = run_jobs(context, [job("a"), job("b")], options=QUIET)
+    assert counts == {"computed": 3, "before": 3, "failed": 0}
 
 
 def test_a_result_names_the_machine_of_the_worker(tmp_path, monkeypatch):
     monkeypatch.setattr("heatfield_bench._run.machine", lambda: {"cpu": "of a worker"})
     context = Context(Store(tmp_path))
-    run_jobs(context, [job("b")], executor=InProcess(1), quiet=True)
+    run_jobs(context, [job("b")], options=QUIET)
     lines = [json.loads(line) for line in (tmp_path / "main.jsonl").read_text().splitlines()]
     (machine,) = [line for line in lines if line.get("kind") == "machine"]
     assert machine["cpu"] == "of a worker"

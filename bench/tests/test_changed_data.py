@@ -11,7 +11,7 @@ from heatfield_bench import _jobs
 from heatfield_bench._jobs import Context
 from heatfield_bench._results import Store
 from heatfield_bench._run import run_jobs
-from test_results import FACTS, counted, key
+from test_results import FACTS, QUIET, counted, key
 
 
 @pytest.fixture
@@ -28,7 +28,12 @@ def clouds(tmp_path):
 
 
 def bench(tmp_path, folder, **more):
-    asked = {"sets": ["mine"], "methods": ["HFS-simple"], "results": tmp_path / "out", "quiet": True} | more
+    asked = {
+        "sets": ["mine"],
+        "methods": ["HFS-simple"],
+        "results": tmp_path / "out",
+        "progress": False,
+    } | more
     counts = hb.run(["main"], data={"mine": folder}, **asked)
     (record,) = Store(tmp_path / "out").records()
     return counts, record
@@ -78,17 +83,17 @@ def test_other_jobs_go_on_where_the_data_of_one_cannot_be_read(tmp_path):
 
     seen = []
     lost = replace(counted([], name="b"), key=replace(key("b"), data="lost"), facts=unreadable)
-    counts = run_jobs(Context(Store(tmp_path)), [lost, counted(seen)], quiet=True)
-    assert counts == {"computed": 3, "before": 0, "elsewhere": 0, "failed": 3}
+    counts = run_jobs(Context(Store(tmp_path)), [lost, counted(seen)], options=QUIET)
+    assert counts == {"computed": 3, "before": 0, "failed": 3}
 
 
 def test_the_part_of_another_record_is_written_for_the_data_of_now(tmp_path):
     context, other = Context(Store(tmp_path)), FACTS | {"content": "other"}
-    run_jobs(context, [counted([], splits=1)], quiet=True)
+    run_jobs(context, [counted([], splits=1)], options=QUIET)
     both = replace(
         counted([], splits=1, score=7.0), key=replace(key("turned"), task="robustness", table="robustness"),
         facts=lambda _: other, also=key(),
     )  # fmt: skip
-    run_jobs(context, [both], quiet=True)
+    run_jobs(context, [both], options=QUIET)
     assert context.store.read(key(), other).cells[0]["scores"] == {"none": {"oa": 7.0}}
     assert context.store.read(key(), FACTS).cells[0]["scores"] == {"none": {"oa": 50.0}}

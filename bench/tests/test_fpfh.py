@@ -9,7 +9,7 @@ import pytest
 
 import reference_descriptors as reference
 from heatfield_bench.baselines import FPFH
-from heatfield_bench.baselines import _fpfh as module
+from heatfield_bench.baselines import fpfh as module
 from open3d_here import needs_open3d
 from tests.helpers.clouds import cloud, rotation
 
@@ -20,7 +20,7 @@ def test_a_missing_extra_is_one_sentence(monkeypatch):
         importlib.util, "find_spec", lambda name, *a: None if name == "open3d" else plain(name, *a)
     )
     monkeypatch.setitem(sys.modules, "open3d", None)
-    message = "FPFH descriptors need open3d: pip install 'heatfield-bench[open3d]'"
+    message = "FPFH needs open3d: pip install 'heatfield-bench[open3d]'"
     with pytest.raises(ImportError, match="^" + re.escape(message) + "$"):
         FPFH().fit([cloud("ball")])
 
@@ -36,8 +36,8 @@ def test_a_missing_library_of_the_system_is_said(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"normal_radius": 0}, "normal_radius must be a positive number, got 0"),
-        ({"feature_radius": "far"}, "feature_radius must be a positive number, got 'far'"),
+        ({"normal_radius": 0}, "normal_radius must be a number above 0, got 0"),
+        ({"feature_radius": "far"}, "feature_radius must be a number above 0, got 'far'"),
         ({"normal_neighbors": 2}, "normal_neighbors must be an integer of at least 3, got 2"),
         ({"search": "knn"}, "search must be one of 'auto', 'radius', 'neighbors', got 'knn'"),
         ({"orient": 1}, "orient must be True or False, got 1"),

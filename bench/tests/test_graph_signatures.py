@@ -7,7 +7,7 @@ import pytest
 
 import reference_descriptors as reference
 from heatfield_bench.baselines import HKS, WKS
-from heatfield_bench.baselines import _graph_spectrum as graphs
+from heatfield_bench.baselines import spectral as graphs
 from tests.helpers.agreement import assert_agree
 from tests.helpers.clouds import cloud, rotation
 
@@ -160,8 +160,8 @@ def test_places_that_rounding_tells_apart_are_one():
         (HKS(n_pairs=1), "n_pairs must be an integer of at least 2, got 1"),
         (HKS(n_times=2.5), "n_times must be an integer of at least 1, got 2.5"),
         (WKS(n_energies=0), "n_energies must be an integer of at least 1, got 0"),
-        (WKS(width=0.5), "width must be a number between 0 and 0.25, got 0.5"),
-        (WKS(width="wide"), "width must be a number between 0 and 0.25, got 'wide'"),
+        (WKS(width=0.5), "width must be a number above 0 and below 0.25, got 0.5"),
+        (WKS(width="wide"), "width must be a number above 0 and below 0.25, got 'wide'"),
     ],
 )
 def test_wrong_parameters(estimator, message):

@@ -10,7 +10,7 @@ import pytest
 
 import heatfield as hf
 from heatfield_bench import datasets
-from heatfield_bench.datasets._fetch import fetch, fetch_zenodo
+from heatfield_bench.datasets import fetch, fetch_zenodo
 
 RNG = np.random.default_rng(0)
 SWC = b"# made up\n1 1 0 0 0 1 -1\n2 3 10 0 0 1 1\n3 3 10 5 0 1 2\n"
@@ -159,7 +159,7 @@ class Server(http.server.BaseHTTPRequestHandler):
 
 def test_a_broken_download_continues_and_is_checked(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "heatfield_bench.datasets._fetch._SCHEMES", ("https", "http")
+        "heatfield_bench.datasets._SCHEMES", ("https", "http")
     )  # the server here has no certificate
     server = http.server.HTTPServer(("127.0.0.1", 0), Server)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -192,7 +192,7 @@ def test_a_broken_download_continues_and_is_checked(tmp_path, monkeypatch):
     [("../../escaped", "escaped"), ("/etc/passwd", "passwd"), ("a\\..\\b.bin", "b.bin"), ("c", "c")],
 )
 def test_names_from_a_server_stay_in_the_folder(tmp_path, monkeypatch, key, name):
-    import heatfield_bench.datasets._fetch as module
+    import heatfield_bench.datasets as module
 
     reply = {"files": [{"key": key, "links": {"self": "https://host.invalid/x"}}]}
     monkeypatch.setattr(module, "fetch_json", lambda _: reply)
@@ -204,7 +204,7 @@ def test_names_from_a_server_stay_in_the_folder(tmp_path, monkeypatch, key, name
 
 @pytest.mark.parametrize("key", ["..", "a/", "", "C:x", "a/.."])
 def test_names_from_a_server_that_are_no_names(key):
-    from heatfield_bench.datasets._fetch import bare_name
+    from heatfield_bench.datasets import bare_name
 
     with pytest.raises(OSError, match="no file name"):
         bare_name(key)
@@ -216,7 +216,7 @@ def test_only_https_is_fetched(tmp_path, scheme):
     url = f"{scheme}{tmp_path / 'secret'}"
     with pytest.raises(OSError, match="only https"):
         fetch(url, tmp_path / "copy")
-    from heatfield_bench.datasets._fetch import fetch_json
+    from heatfield_bench.datasets import fetch_json
 
     with pytest.raises(OSError, match="only https"):
         fetch_json(url)
@@ -224,7 +224,7 @@ def test_only_https_is_fetched(tmp_path, scheme):
 
 
 def test_a_redirection_is_held_to_https(tmp_path, monkeypatch):
-    import heatfield_bench.datasets._fetch as module
+    import heatfield_bench.datasets as module
 
     class Redirects(http.server.BaseHTTPRequestHandler):
         def do_GET(self):

@@ -7,7 +7,7 @@ import pytest
 
 import reference_descriptors as reference
 from heatfield_bench.baselines import LocalCovariance
-from heatfield_bench.baselines._local_covariance import EXTRA, FEATURES
+from heatfield_bench.baselines.local_covariance import EXTRA, FEATURES
 from tests.helpers.agreement import assert_agree
 from tests.helpers.clouds import cloud, rotation
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._classifier.preprocessing import AnnealedMLP
+from heatfield.models.read_out import AnnealedMLP
 
 torch = pytest.importorskip("torch")
 

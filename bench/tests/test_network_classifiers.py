@@ -25,7 +25,7 @@ from tests.helpers.estimator_checks import (
 )
 
 torch = pytest.importorskip("torch")
-from heatfield_bench.networks import _learner  # noqa: E402
+from heatfield_bench.networks import learner as _learner  # noqa: E402
 
 SMALL = {
     "PointNet": {"before": (8,), "after": (8, 16), "align": (8, 16), "align_head": (8,), "head": (8,)},
@@ -146,11 +146,11 @@ def test_clouds_of_vn_dgcnn_are_centred_after_the_augmentation(name, centred, mo
     assert off < 1e-6 if centred else off > 0.05
 
 
-def test_redraw_sees_other_points_every_epoch():
+def test_points_may_be_drawn_anew_in_every_epoch():
     clouds, labels = some_clouds(12)
     fixed, anew = (
-        classifier("PointNet", n_points=10, redraw=redraw, augment=False, epochs=2).fit(clouds, labels)
-        for redraw in (False, True)
+        classifier("PointNet", n_points=10, train_points=points, augment=False, epochs=2).fit(clouds, labels)
+        for points in (None, 10)
     )
     assert fixed.learner_.tensors().keys() == anew.learner_.tensors().keys()
     assert not np.array_equal(fixed.predict_proba(clouds), anew.predict_proba(clouds))
@@ -186,7 +186,7 @@ def test_same_seed_same_bits(name):
 @pytest.mark.parametrize("name", SMALL)
 def test_stopped_and_resumed_gives_the_same_bits(name, tmp_path, monkeypatch):
     clouds, labels = some_clouds(12)
-    options = {"epochs": 6, "batch_size": 5, "validation": 0.2, "redraw": True, "n_points": 15}
+    options = {"epochs": 6, "batch_size": 5, "validation": 0.2, "train_points": 15, "n_points": 15}
     whole = classifier(name, **options).fit(clouds, labels)
     place = tmp_path / "run.ckpt"
     done, plain = [], _learner.NetworkLearner._forward
@@ -219,7 +219,7 @@ def test_checkpoint_of_other_data_or_settings_is_refused(tmp_path):
     changed = [cloud.copy() for cloud in clouds]
     changed[4][2, 1] += 1e-6
     for options, data in (
-        ({"rotation": "so3"}, clouds), ({"n_points": 8}, clouds), ({"redraw": True}, clouds),
+        ({"rotation": "so3"}, clouds), ({"n_points": 8}, clouds), ({"train_points": 8}, clouds),
         ({}, changed), ({}, clouds[::-1]),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="belongs to other data or settings; delete it to start anew"):
@@ -313,12 +313,11 @@ def test_a_changed_folder_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("DGCNN", {"rotation": "y"}, "rotation must be one of 'z', 'so3' or None, got 'y'"),
+        ("DGCNN", {"rotation": "y"}, "rotation must be one of 'z', 'so3', got 'y'"),
         ("DGCNN", {"n_points": 0}, "n_points must be an integer of at least 1, got 0"),
         ("DGCNN", {"network": {"depth": 3}}, "network={'depth': 3}: "),
         ("DGCNN", {"network": 5}, "network must be a dict of parts of the network, got 5"),
         ("DGCNN", {"epochs": 0}, "epochs must be an integer of at least 1, got 0"),
-        ("DGCNN", {"redraw": 1}, "redraw must be True or False, got 1"),
         ("PointNet", {"augment": 1}, "augment must be True or False, got 1"),
         ("PointNet", {"learning_rate": -1.0}, "learning_rate must be a number above 0, got -1.0"),
         ("PointNet", {"patience": 3}, "patience=3 needs validation"),

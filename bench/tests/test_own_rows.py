@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import heatfield as hf
-import heatfield_bench._api as api
+import heatfield_bench._run as api
 from benchmarks.lib.results import DOCS
 from heatfield_bench import DATA_SETS, METHODS, DataSet, Method, Protocol, run, show
 from heatfield_bench._methods import class_of
@@ -93,7 +93,7 @@ def test_a_classifier_of_one_s_own(tmp_path):
     add_shapes(Protocol("splits", 3, 0.25, "macc"))
     METHODS["nearest"] = Method("nearest", "classifier", Nearest)
     SEEDS.clear()
-    counts = run("main", methods="nearest", sets="shapes", budget="reduced", results=tmp_path, quiet=True)
+    counts = run("main", methods="nearest", sets="shapes", budget="reduced", results=tmp_path, progress=False)
     assert counts["computed"] == 3
     assert SEEDS == [0, 1, 2]
     (record,) = Store(tmp_path).records()
@@ -117,7 +117,10 @@ def test_a_class_derived_from_a_descriptor_has_its_blocks(tmp_path):
     add_shapes(Protocol("splits", 1, 0.25, "oa"))
     METHODS["mine"] = Method("mine", "descriptor", Derived, {"variant": "desc"}, ("density",), "lda")
     METHODS["theirs"] = replace(METHODS["mine"], name="theirs", kind="HFSDescriptor")
-    assert run("main", methods=["mine", "theirs"], sets="shapes", results=tmp_path, quiet=True)["failed"] == 0
+    assert (
+        run("main", methods=["mine", "theirs"], sets="shapes", results=tmp_path, progress=False)["failed"]
+        == 0
+    )
     columns = [cell["columns"] for r in Store(tmp_path).records() for cell in r.cells.values()]
     assert len(columns) == 2
     assert len(set(columns)) == 1
@@ -158,14 +161,14 @@ def test_other_extras_are_modules(tmp_path):
 def test_a_table_of_another_shape_is_named(tmp_path, capsys):
     add_shapes(Protocol("splits", 1, 0.25, "oa"))
     METHODS["mine"] = Method("mine", "descriptor", Flat)
-    assert run("main", methods="mine", sets="shapes", results=tmp_path, quiet=True)["failed"] == 1
+    assert run("main", methods="mine", sets="shapes", results=tmp_path, progress=False)["failed"] == 1
     assert "must give a row for each of 20 clouds, got shape (20,)" in capsys.readouterr().err
 
 
 def test_an_own_data_set_is_shown_as_given_also_by_another_process(tmp_path):
     add_shapes(Protocol("splits", 1, 0.25, "oa"))
     METHODS["mine"] = Method("mine", "descriptor", Widths, head="lda")
-    run(["main", "summary"], sets="shapes", methods="mine", results=tmp_path, quiet=True)
+    run(["main", "summary"], sets="shapes", methods="mine", results=tmp_path, progress=False)
 
     def shown():
         main, summary = show(["main", "summary"], budget="smoke", results=tmp_path)
@@ -185,7 +188,7 @@ def test_a_name_that_would_leave_its_folder_is_refused(name, tmp_path, monkeypat
     monkeypatch.setattr(api, "run_jobs", pytest.fail)  # it would write anywhere
     folder = write_two_classes(tmp_path / "clouds", 2, 20, ".ply")
     before = sorted(tmp_path.rglob("*"))
-    asked = {"methods": "HFS-simple", "results": tmp_path / "deep" / "results", "quiet": True}
+    asked = {"methods": "HFS-simple", "results": tmp_path / "deep" / "results", "progress": False}
     message = "another use" if name == "manifolds" else r"of a to z, 0 to 9 and _, .* got "
     with pytest.raises(ValueError, match=message):
         run("main", data={name: folder}, **asked)
@@ -284,7 +287,7 @@ def test_how_many_splits_a_reduced_budget_has_is_no_matter_of_names():
         ({"sets": []}, "sets must be a list of at least one name"),
         ({"methods": [1]}, "methods must be a list of at least one name"),
         ({"splits": 1.5}, "splits must be an integer of at least 1, got 1.5"),
-        ({"n_jobs": 0}, "n_jobs must be at least 1, or -1 for all cores, got 0"),
+        ({"n_jobs": 0}, "n_jobs must be a positive integer, -1 for all cores"),
         ({"tables": "rotation", "sets": "processes"}, "data sets is in the table rotation$"),
         ({"tables": ["main", "scales"], "methods": "HFS-simple"}, "data sets is in the table scales$"),
         ({"tables": "main", "methods": "TwoNN"}, "data sets is in the table main$"),

@@ -14,12 +14,17 @@ from tests.helpers.forgery import forged, put, said
 pytest.importorskip("gudhi", reason="needs gudhi: pip install 'heatfield-bench[persistence]'")
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'heatfield-bench[torch]'")
 
+import heatfield as hf  # noqa: E402
 from heatfield_bench import baselines  # noqa: E402
-from heatfield_bench.baselines._bifiltration import bifiltration  # noqa: E402
-from heatfield_bench.baselines._graph_table import graph_of, pack_graphs  # noqa: E402
-from heatfield_bench.networks._attention import attend, attend_by_torch  # noqa: E402
-from heatfield_bench.networks._graph_learner import GraphBatches  # noqa: E402
-from heatfield_bench.networks._graphcode import GraphAttention, GraphCodeNet  # noqa: E402
+from heatfield_bench.baselines.bifiltration import bifiltration  # noqa: E402
+from heatfield_bench.baselines.graphcode import graph_of, pack_graphs  # noqa: E402
+from heatfield_bench.networks.graphcode import (  # noqa: E402  # noqa: E402
+    GraphAttention,
+    GraphBatches,
+    GraphCodeNet,
+    attend,
+    attend_by_torch,
+)
 
 SMALL = {
     "n_slices": 3, "epochs": 2, "batch_size": 4, "random_state": 0, "progress": False,
@@ -251,7 +256,7 @@ def test_loaded_predicts_the_same(edges, tmp_path):
 
 FORGERIES = {
     "weights that are no numbers": put("network.layers.0.linear.weight", (0, 0), np.nan),
-    "scale": put("scale", 0, 0.0),
+    "scale": put("nodes.scale", 0, 0.0),
     "a tensor missing": lambda _f, t: t.pop("network.head.0.bias"),
     "a shape": lambda _f, t: t.update({"network.head.0.bias": t["network.head.0.bias"][:-1]}),
     "huge width": said("params", "network", value={"pairs": [["widths", [10**9]]]}),
@@ -280,5 +285,5 @@ def test_forged_model_is_a_value_error(kind, saved, tmp_path):
     baselines.GraphCode.load(folder)
     forged(folder, FORGERIES[kind])
     assert json.loads((folder / "model.json").read_text()) != before
-    with pytest.raises(ValueError, match=r"model' (cannot be loaded|is not a whole model)"):
+    with pytest.raises(hf.ReadError, match=r"model: (cannot be loaded|not a whole model)"):
         baselines.GraphCode.load(folder)

@@ -10,8 +10,8 @@ from reference_homology import Module
 pytest.importorskip("gudhi", reason="needs gudhi: pip install 'heatfield-bench[persistence]'")
 
 from heatfield_bench import baselines
-from heatfield_bench.baselines._bifiltration import Bifiltration, bifiltration
-from heatfield_bench.baselines._worms import worm_widths
+from heatfield_bench.baselines.bifiltration import Bifiltration, bifiltration
+from heatfield_bench.baselines.worms import worm_widths
 
 
 def random_complex(seed, vertices=6):

@@ -7,8 +7,8 @@ from reference_homology import Module
 
 gudhi = pytest.importorskip("gudhi", reason="needs gudhi: pip install 'heatfield-bench[persistence]'")
 
-from heatfield_bench.baselines._bifiltration import bifiltration  # noqa: E402
-from heatfield_bench.baselines._slices import sliced  # noqa: E402
+from heatfield_bench.baselines.bifiltration import bifiltration  # noqa: E402
+from heatfield_bench.baselines.slices import sliced  # noqa: E402
 
 
 def some_complex(m, n=2, seed=0, degree=1, kind="alpha", max_radius=np.inf):

@@ -11,9 +11,8 @@ pytest.importorskip("gudhi", reason="needs gudhi: pip install 'heatfield-bench[p
 pytest.importorskip("xgboost", reason="needs xgboost: pip install 'heatfield-bench[persistence]'")
 
 import heatfield_bench as hb
-from heatfield_bench.baselines._bifiltration import bifiltration, codensities, distinct
-from heatfield_bench.baselines._mp_landscape import landscapes
-from heatfield_bench.baselines._mp_signed_measure import signed_measure
+from heatfield_bench.baselines.bifiltration import bifiltration, codensities, distinct
+from heatfield_bench.baselines.persistence import landscapes, signed_measure
 
 
 def unit_complex(m=22, seed=0, degree=1):
@@ -131,7 +130,7 @@ def test_landscape_is_the_largest_e_of_such_a_rank(degree):
 def test_image_is_a_sum_over_the_intervals():
     """The definition on the intervals that multipers gives, pixel by pixel."""
     pytest.importorskip("multipers", reason="needs multipers: pip install 'heatfield-bench[persistence]'")
-    from heatfield_bench.baselines._mp_image import candidate_decomposition
+    from heatfield_bench.baselines.persistence import candidate_decomposition
 
     complex_ = unit_complex(14)
     intervals = candidate_decomposition(complex_, 0.1)

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 import heatfield as hf
 import heatfield_bench as hb
 import reference_descriptors as reference
-from heatfield._classifier.preprocessing import GapImputer
+from heatfield.models.read_out import GapImputer
 from heatfield_bench.baselines import FPFH, HKS, WKS, LocalCovariance
 from open3d_here import needs_open3d
 from tests.helpers.agreement import assert_agree
@@ -73,7 +73,7 @@ def test_names_and_widths(descriptor):
     names = descriptor.get_feature_names_out()
     row = descriptor.fit_transform([points])
     width = WIDTHS[type(descriptor).__name__]
-    assert row.shape == (1, width) == (1, len({*names})) == (1, descriptor.n_columns())
+    assert row.shape == (1, width) == (1, len({*names})) == (1, descriptor.layout().width)
     table = descriptor.per_point(points)
     assert table.shape == (240, width // 5) == (240, len({*descriptor.point_names()}))
     # Every pooled column is the statistic of the column of per_point that its name says.
@@ -111,7 +111,7 @@ def test_clouds_without_two_places(descriptor):
     assert Path(caught[0].filename) == Path(__file__)  # the warning stands at the caller's line
     assert (np.isnan(rows).all(axis=1) == [False, True, True, True, False]).all()
     np.testing.assert_array_equal(rows[0], rows[4])
-    assert descriptor.per_point(np.empty((0, 3))).shape == (0, descriptor.n_columns() // 5)
+    assert descriptor.per_point(np.empty((0, 3))).shape == (0, descriptor.layout().width // 5)
     assert np.isnan(descriptor.per_point(np.zeros((5, 3)))).all()
 
 
@@ -203,7 +203,7 @@ def test_per_point_names_the_row():
 
 
 def test_pooling_takes_the_defined_points():
-    from heatfield_bench.baselines._point_descriptor import pool_defined
+    from heatfield_bench.baselines.point_descriptor import pool_defined
 
     channels = np.random.default_rng(0).normal(size=(2, 3, 40))
     channels[0, 1, ::3] = np.nan

@@ -5,8 +5,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from heatfield._features.point_table import unit_ball  # noqa: E402
-from heatfield_bench.networks._fixed_clouds import FixedClouds, drawn_rows  # noqa: E402
-from heatfield_bench.networks._sampling import farthest_points, in_ball, nearest_points, taken  # noqa: E402
+from heatfield_bench.networks.layers import farthest_points, in_ball, nearest_points, taken  # noqa: E402
+from heatfield_bench.networks.learner import FixedClouds, drawn_rows  # noqa: E402
 
 KINDS = [torch.float32, torch.float64]  # compiled, and torch's own operations
 

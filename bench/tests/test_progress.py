@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from heatfield.options import Run
 from heatfield_bench import DATA_SETS, METHODS
 from heatfield_bench._jobs import Context, evaluation
 from heatfield_bench._results import Key, Store
-from heatfield_bench._run import Progress, run_jobs, title_of
+from heatfield_bench._run import _Run, run_jobs, title_of
 from test_results import FACTS, counted
 
 
@@ -50,12 +51,13 @@ def test_records_of_one_table_are_told_apart(tmp_path):
     assert title_of(replace(counted([]), key=own)) == "dimension / manifolds / MLE (paper, noise)"
 
 
-def test_only_what_was_computed_says_how_long_the_rest_takes():
-    progress = Progress(total=10, left=10.0)
-    progress.come(2, 2.0)
-    progress.leave(2, 2.0)
-    progress.fail(2, 2.0)
-    progress.add(0, 0.0, 100.0)  # failed after a long time
-    assert progress.words() == "2 of 8 cells, 2 failed"
-    progress.add(1, 1.0, 7.0)
-    assert progress.words() == "3 of 8 cells, 2 failed, about 21 s left"
+def test_only_what_was_computed_says_how_long_the_rest_takes(capsys):
+    run = _Run(Context(Store("none")), False, Run(), total=8, left=8.0)
+    run.come(2, 2.0)
+    run.counts["failed"] = 2
+    run.say("a")
+    run.spent, run.cost, run.left = 7.0, 1.0, 3.0
+    run.say("b")
+    assert capsys.readouterr().out.splitlines() == [
+        "a; 2 of 8 cells, 2 failed", "b; 2 of 8 cells, 2 failed, about 21 s left",
+    ]  # fmt: skip

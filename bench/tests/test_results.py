@@ -1,4 +1,4 @@
-"""Results on disk: written as they are finished, gone on with, shared by runs, and safe from damage."""
+"""Results on disk: written as they are finished, gone on with, of one run at a time, safe from damage."""
 
 import json
 import os
@@ -6,18 +6,21 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 
 import pytest
 
 import heatfield_bench as hb
+from heatfield.options import Run
 from heatfield_bench._jobs import Context, Job
-from heatfield_bench._results import Claims, Key, Store
-from heatfield_bench._run import run_jobs
+from heatfield_bench._results import Key, Store
+from heatfield_bench._run import Task, run_jobs
 from tests.helpers.process import environment
 
 FACTS = {"content": "c", "splits": "s", "protocol": {"metric": "oa", "count": 3}}
 CELL = {"scores": {"none": {"oa": 50.0}}, "test": 9}
+QUIET = Run(progress=False)
 
 
 def key(method="a", **recipe):
@@ -49,11 +52,11 @@ def scores(store, method="a"):
 def test_finished_cells_are_written_and_not_computed_again(tmp_path, capsys):
     context, seen = Context(Store(tmp_path)), []
     counts = run_jobs(context, [counted(seen, fails={2})])
-    assert counts == {"computed": 2, "before": 0, "elsewhere": 0, "failed": 1}
+    assert counts == {"computed": 2, "before": 0, "failed": 1}
     assert "split 2 cannot be done" in capsys.readouterr().err
     assert sorted(cells(Store(tmp_path))) == [0, 1]
     counts = run_jobs(context, [counted(seen)])
-    assert counts == {"computed": 1, "before": 2, "elsewhere": 0, "failed": 0}
+    assert counts == {"computed": 1, "before": 2, "failed": 0}
     assert seen == [0, 1, 2]
 
 
@@ -66,20 +69,20 @@ def test_a_network_for_two_records_is_trained_once(tmp_path):
     seen, context = [], Context(Store(tmp_path))
     turned = replace(key(), task="rotation", table="rotation")
     both = Job(turned, (0,), 1.0, run, lambda _: FACTS, False, also=key())
-    counts = run_jobs(context, [counted(seen), both], quiet=True)
-    assert counts == {"computed": 3, "before": 1, "elsewhere": 0, "failed": 0}
+    counts = run_jobs(context, [counted(seen), both], options=QUIET)
+    assert counts == {"computed": 3, "before": 1, "failed": 0}
     assert seen == [1, 2]
     first = cells(context.store)[0]
     assert (first["scores"], first["seed"]) == ({"none": {"oa": 60.0}}, 0)
     assert "changed" not in first
     assert context.store.read(turned).cells[0]["changed"] == {"turned": 9}
     assert sorted(p.name for p in tmp_path.glob("*.jsonl")) == ["main.jsonl", "rotation.jsonl"]
-    run_jobs(context, [counted(seen), both], again=True, quiet=True)
+    run_jobs(context, [counted(seen), both], again=True, options=QUIET)
     assert seen == [1, 2, 0, 1, 2]
 
 
 def test_a_line_says_where_when_and_by_which_version(tmp_path):
-    run_jobs(Context(Store(tmp_path)), [counted([])], quiet=True)
+    run_jobs(Context(Store(tmp_path)), [counted([])], options=QUIET)
     head, machine, data, *lines = map(json.loads, (tmp_path / "main.jsonl").read_text().splitlines())
     assert head == {"heatfield_bench": 1, "table": "main"}
     assert "numpy" in machine["versions"]
@@ -113,20 +116,19 @@ def test_what_is_shown_is_of_the_data_used_last(tmp_path, monkeypatch):
 
 def test_again_replaces_each_cell_when_the_new_one_is_finished(tmp_path):
     context, seen = Context(Store(tmp_path)), []
-    run_jobs(context, [counted(seen)], quiet=True)
-    run_jobs(context, [counted(seen, score=70.0)], quiet=True)
+    run_jobs(context, [counted(seen)], options=QUIET)
+    run_jobs(context, [counted(seen, score=70.0)], options=QUIET)
     assert scores(context.store) == [50.0, 51.0, 52.0]
-    run_jobs(context, [counted(seen, score=70.0)], again=True, quiet=True)
+    run_jobs(context, [counted(seen, score=70.0)], again=True, options=QUIET)
     assert scores(context.store) == [70.0, 71.0, 72.0]
     assert scores(Store(tmp_path)) == [70.0, 71.0, 72.0]
-    lines = (tmp_path / "main.jsonl").read_text().splitlines()
-    assert sum('"cell"' in line for line in lines) == 3  # none of the old ones is left
+    assert run_jobs(context, [counted(seen)], options=QUIET)["before"] == 3
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, ValueError])
 def test_a_run_that_ends_early_keeps_the_cells_it_did_not_replace(tmp_path, end, capsys):
     context = Context(Store(tmp_path))
-    run_jobs(context, [counted([]), counted([], name="b")], quiet=True)
+    run_jobs(context, [counted([]), counted([], name="b")], options=QUIET)
 
     def broken(_, chosen):
         yield chosen[0], {"scores": {"none": {"oa": 1.0}}, "test": 9}
@@ -136,121 +138,79 @@ def test_a_run_that_ends_early_keeps_the_cells_it_did_not_replace(tmp_path, end,
     if end is KeyboardInterrupt:
         with pytest.raises(KeyboardInterrupt):
             run_jobs(context, [first], again=True)
+        assert scores(context.store) == [50.0, 51.0, 52.0]  # of splits that are computed together, none
     else:
         counts = run_jobs(context, [first], again=True)
-        assert counts == {"computed": 1, "before": 0, "elsewhere": 0, "failed": 2}
+        assert counts == {"computed": 1, "before": 0, "failed": 2}
         assert "2 of 3 splits failed; 1 of 3 cells, 2 failed" in capsys.readouterr().out
-    assert scores(context.store) == [1.0, 51.0, 52.0]
+        assert scores(context.store) == [1.0, 51.0, 52.0]
     assert scores(context.store, "b") == [50.0, 51.0, 52.0]
-    assert run_jobs(context, [counted([])], quiet=True)["before"] == 3  # no claim is left
+    assert run_jobs(context, [counted([])], options=QUIET)["before"] == 3
+
+
+class Here(Executor):
+    """Work that is done at once; ``dies`` after so many tasks, or reads other data."""
+
+    def __init__(self, dies=None, facts=None):
+        self.dies, self.facts, self.count = dies, facts, 0
+
+    def submit(self, work, *given):
+        future, self.count = Future(), self.count + 1
+        if self.facts is not None:
+            other = {"facts": lambda _: self.facts}
+            given = [replace(g, job=replace(g.job, **other)) if isinstance(g, Task) else g for g in given]
+        if self.count == self.dies:
+            future.set_exception(ConnectionError("the scheduler is gone"))
+        else:
+            future.set_result(work(*given))
+        return future
 
 
 def test_a_cluster_that_dies_keeps_the_old_cells(tmp_path):
-    class Dead:
-        def map(self, work, tasks):
-            yield 0, work(tasks[0], 1)
-            raise ConnectionError("the scheduler is gone")
-
     context = Context(Store(tmp_path))
-    run_jobs(context, [counted([], together=False)], quiet=True)
+    run_jobs(context, [counted([], together=False)], options=QUIET)
     newer = counted([], together=False, score=70.0)
+    options = Run(n_jobs=1, executor=Here(dies=3), progress=False)
     with pytest.raises(ConnectionError):
-        run_jobs(context, [newer], again=True, quiet=True, executor=Dead())
-    assert scores(context.store) == [70.0, 51.0, 52.0]
+        run_jobs(context, [newer], again=True, options=options)
+    assert scores(context.store)[2] == 52.0
 
 
 def test_a_worker_with_other_data_is_an_error(tmp_path, capsys):
-    class Elsewhere:
-        def map(self, work, tasks):
-            for number, task in enumerate(tasks):
-                other = replace(task.job, facts=lambda _: FACTS | {"content": "other"})
-                yield number, work(replace(task, job=other), 1)
-
-    counts = run_jobs(Context(Store(tmp_path)), [counted([])], executor=Elsewhere(), quiet=True)
+    options = Run(executor=Here(facts=FACTS | {"content": "other"}), progress=False)
+    counts = run_jobs(Context(Store(tmp_path)), [counted([])], options=options)
     assert (counts["computed"], counts["failed"]) == (0, 3)
     assert "the data that the worker reads are not those of the caller" in capsys.readouterr().err
 
 
-_TWO = """
-import sys, time
-from pathlib import Path
-from heatfield_bench._jobs import Context, Job
-from heatfield_bench._results import Key, Store
-from heatfield_bench._run import run_jobs
-
-def job(number):
-    def run(_, chosen):
-        for k in chosen:
-            time.sleep(0.05)
-            print(f"{number}/{k}", flush=True)
-            yield k, {"scores": {"none": {"oa": k}}, "test": 1}
-    key = Key("accuracy", "set", f"m{number}", {}, (None, None), "paper")
-    facts = {"content": "c", "splits": "s", "protocol": {"metric": "oa", "count": 3}}
-    return Job(key, (0, 1, 2), 1.0, run, lambda _: facts, False)
-
-folder, ready, own = sys.argv[1:]
-Path(ready, own).touch()
-while len(list(Path(ready).iterdir())) < 2:  # whoever has started first waits for the other
-    time.sleep(0.001)
-run_jobs(Context(Store(folder)), [job(n) for n in range(6)], quiet=True)
-"""
-
-
-def test_two_runs_share_the_work_and_do_no_cell_twice(tmp_path):
-    folder, ready = tmp_path / "results", tmp_path / "ready"
-    ready.mkdir()
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", _TWO, str(folder), str(ready), own],
-            stdout=subprocess.PIPE, text=True, env=environment(),
-        )
-        for own in ("one", "two")
-    ]  # fmt: skip
-    done = [p.communicate(timeout=60)[0].split() for p in both]
-    assert all(done)
-    assert sorted(done[0] + done[1]) == sorted(f"{n}/{k}" for n in range(6) for k in range(3))
-    store = Store(folder)
-    assert {record.key.method: sorted(record.cells) for record in store.records()} == {
-        f"m{n}": [0, 1, 2] for n in range(6)
-    }
-    assert store.problems() == []
-
-
 _HOLD = """
 import sys
-from heatfield_bench._results import Claims, Key, Store
-key = Key("accuracy", "some data", "a", {}, (None, None), "paper")
-claims = Claims(Store(sys.argv[1]))
-facts = {"content": "c", "splits": "s"}
-print(claims.take(key, [1, 2], facts), flush=True)
-sys.stdin.read()
+from pathlib import Path
+from heatfield.jobs import lock
+with lock(Path(sys.argv[1]), Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
 """
 
 
-def test_a_claim_holds_while_its_process_lives_and_ends_with_it(tmp_path, capsys):
+def test_one_run_at_a_time_has_the_folder(tmp_path):
     pytest.importorskip("fcntl")
     with subprocess.Popen(
         [sys.executable, "-c", _HOLD, str(tmp_path)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
     ) as holder:  # fmt: skip
-        assert holder.stdout.readline() == "[1, 2]\n"
-        counts = run_jobs(Context(Store(tmp_path)), [counted([], together=False)])
-        assert counts == {"computed": 1, "before": 0, "elsewhere": 2, "failed": 0}
-        said = capsys.readouterr()
-        assert said.err == f"2 cells left to another run in {tmp_path}\n"
-        assert "1 split left to another run; 1 of 1 cell" in said.out
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(ValueError, match="is being written by another process"):
+            run_jobs(Context(Store(tmp_path)), [counted([])])
         os.kill(holder.pid, signal.SIGKILL)
-    assert run_jobs(Context(Store(tmp_path)), [counted([])], quiet=True)["computed"] == 2
+    assert run_jobs(Context(Store(tmp_path)), [counted([])], options=QUIET)["computed"] == 3
 
 
-def test_what_is_done_is_claimed_only_to_do_it_again(tmp_path):
-    store = Store(tmp_path)
-    store.add(key(), 0, CELL, FACTS)
-    claims = Claims(store)
-    assert claims.take(key(), [0, 1], FACTS) == [1]
-    assert claims.take(key(), [0], FACTS | {"splits": "others"}) == [0]
-    assert claims.take(key(), [0], FACTS, again=True) == [0]
-    claims.release_all()
+def test_what_another_run_wrote_meanwhile_is_not_computed_again(tmp_path):
+    context = Context(Store(tmp_path))
+    assert context.store.records() == []  # read before the other run
+    run_jobs(Context(Store(tmp_path)), [counted([])], options=QUIET)
+    assert run_jobs(context, [counted([])], options=QUIET)["before"] == 3
 
 
 _WRITER = """
@@ -290,8 +250,7 @@ def test_a_torn_line_is_reported_and_the_next_one_whole(tmp_path):
     again = Store(tmp_path)
     assert sorted(cells(again)) == [0, 1]
     assert again.problems() == [f"{place}, line 5: not JSON; passed over"]
-    again.add(key(), 0, CELL, FACTS)  # a file that is written anew keeps what could not be read
-    assert b'"task":"acc\n' in place.read_bytes()
+    again.add(key(), 0, CELL, FACTS)
     assert sorted(cells(Store(tmp_path))) == [0, 1]
 
 
@@ -376,9 +335,9 @@ def test_a_pipe_in_the_place_of_results_is_not_waited_for(tmp_path):
 
 
 def test_only_the_first_splits_are_computed_where_that_is_asked(tmp_path):
-    asked = {"sets": ["four_shapes"], "methods": ["HFS-simple"], "results": tmp_path, "quiet": True}
+    asked = {"sets": ["four_shapes"], "methods": ["HFS-simple"], "results": tmp_path, "progress": False}
     assert hb.run(["main"], splits=1, **asked)["computed"] == 1
     counts = hb.run(["main"], **asked)
     assert (counts["before"], counts["computed"]) == (1, 1)
-    with pytest.raises(ValueError, match="splits must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="splits must be an integer of at least 1, got 0"):
         hb.run(["main"], splits=0, **asked)

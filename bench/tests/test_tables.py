@@ -10,8 +10,8 @@ import pytest
 
 import heatfield as hf
 import heatfield_bench as hb
+from heatfield.options import Run
 from heatfield_bench import DATA_SETS, METHODS, TABLES
-from heatfield_bench._api import jobs_of
 from heatfield_bench._evaluate import (
     NONE,
     ROBUSTNESS,
@@ -35,14 +35,20 @@ from heatfield_bench._results import Store
 from heatfield_bench._run import run_jobs
 from heatfield_bench._sets import Size, load
 from heatfield_bench._statistics import Mean
+from heatfield_bench.tables import table
 from heatfield_bench.tables.persistence import SAME, same_clouds
 from heatfield_bench.tables.scales import _rows as scale_rows
 
+QUIET = Run(progress=False)
 RESULTS = Path(__file__).parents[1] / "results"
 SMALL = [
     "HFS-simple", "HFS-desc", "HFS-full", "MP-HSM-C", "only density", "without local", "2 scales",
     "heat dimension",
 ]  # fmt: skip
+
+
+def jobs_of(context, tables):
+    return [job for name in tables for job in table(name).jobs(context)]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +57,7 @@ def smoke(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     methods = [name for name in SMALL if name in METHODS and not METHODS[name].missing()]
     context = Context(Store(folder), "smoke", {}, ["four_shapes", "processes"], [*methods, "heat dimension"])
-    counts = run_jobs(context, jobs_of(context, list(TABLES)), quiet=True)
+    counts = run_jobs(context, jobs_of(context, list(TABLES)), options=QUIET)
     assert counts["failed"] == 0
     assert counts["computed"] > 40
     return folder, context
@@ -75,7 +81,7 @@ def test_every_table_is_filled_and_links_to_its_results(smoke):
     assert max(map(len, text.splitlines())) <= WIDEST
     assert "Content-Security-Policy" in places["html"].read_text()
     # Tables share cells: the run of one more is nothing new.
-    assert run_jobs(context, jobs_of(context, list(TABLES)), quiet=True)["computed"] == 0
+    assert run_jobs(context, jobs_of(context, list(TABLES)), options=QUIET)["computed"] == 0
 
 
 def test_smoke_cells_say_so_and_are_never_shown_as_the_paper_s(smoke):

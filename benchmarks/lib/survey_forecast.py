@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from benchmarks.lib.terrain import DENSITY
 from heatfield._signatures.scales import geometric
-from heatfield.cluster._first_pass import Whole
-from heatfield.cluster._plan import GRIDS, Frame, Plan, grid_points
-from heatfield.cluster._prices import grid_seconds, tile_grids, tile_seconds
-from heatfield.cluster._settings import SurveySettings
-from heatfield.cluster._store import Meta
+from heatfield._survey.plan import GRIDS, Plan, grid_points, grid_seconds, tile_grids, tile_seconds
+from heatfield._survey.settings import SurveySettings
+from heatfield._survey.tiles import Tile
+from heatfield._survey.whole import Whole
 from heatfield.core.costs import Costs
-from heatfield.core.near import cutoffs
 
 # What the model has prices for: the sums. All else is taken from what was measured.
 PRICED = ("spreading", "fields", "checking", "isolated points")
@@ -27,7 +26,8 @@ TILE = 1_562_500  # points per tile of the model: those of 1e8 points in 64 tile
 def surveys(runs: dict[str, Any], jobs: int) -> list[dict[str, Any]]:
     """The finished surveys with so many workers, the largest last."""
     found = [r for key, r in runs.items() if key.startswith("survey/") and r.get("jobs") == jobs]
-    return sorted((r for r in found if "failed" not in r), key=lambda r: r["points"])
+    sound = [r for r in found if "failed" not in r and r["costs"].keys() == asdict(Costs()).keys()]
+    return sorted(sound, key=lambda r: r["points"])
 
 
 def exponent(sizes: list[float], seconds: list[float]) -> float | None:
@@ -69,21 +69,19 @@ def model(runs: dict[str, Any], jobs: int, m: float = 1e9, workers: int = 64) ->
     diameter, spacing = float(np.sqrt(((high - low) ** 2).sum())), largest["spacing"]
     scales = geometric(settings.c_min * spacing**2, settings.c_max * diameter**2, settings.n_scales)
     whole = Whole(int(m), low, high, spacing, diameter, scales)
-    halos = np.sqrt(4.0 * scales * cutoffs(0.1 * settings.tolerance, int(m), True, False)[1])
-    limits = cutoffs(settings.tolerance, int(m), True, False)
-    plan = Plan(whole, Frame.of(whole), (), (), halos, limits, 0.0)
+    plan = Plan.bare(whole, settings)
     tiles, width = m / TILE, math.sqrt(TILE / DENSITY)
     middle = np.array([(side - width) / 2, (side - width) / 2, 0.0])
-    metas = [Meta(TILE, TILE, middle, middle + np.array([width, width, HEIGHT]), np.empty((0, 2, 3)))]
+    tile = Tile("", TILE, TILE, middle, middle + np.array([width, width, HEIGHT]), np.empty((0, 2, 3)))
     over_tiles, transforms, kinds = 0.0, 0.0, []
-    for a, reach in enumerate(halos):
+    for a, reach in enumerate(plan.halos):
         size = grid_points(plan, a, settings)
         common = grid_seconds(plan, size, settings)
         inside = min(side, width + 2.0 * reach) ** 2 * DENSITY
         local = tiles * tile_seconds(
-            tile_grids(plan, a, metas, settings), np.array([inside]), np.array([TILE]), settings
+            tile_grids(plan, a, [tile], settings), np.array([inside]), np.array([TILE]), settings
         )
-        pairs = min(m, math.pi * 4.0 * float(scales[a]) * limits[1] * DENSITY)
+        pairs = min(m, math.pi * 4.0 * float(scales[a]) * plan.cutoffs[1] * DENSITY)
         near = m * (settings.costs.target + settings.costs.pair * pairs)
         if common < min(local, near):
             once = size * (settings.costs.fourier * math.log2(size) + settings.costs.modes)

@@ -72,4 +72,4 @@ print(f"test accuracy {100 * right:.0f} %, on turned clouds {100 * turned:.0f} %
 
 # %%
 # The networks of the paper are ready made: :py:class:`heatfield.nn.HFSFull` and :py:class:`heatfield.nn.HFSDGCNN`, or with training and
-# saving ``hf.HFSClassifier("full")``. What gradients to the points are good for: :ref:`sphx_glr_gallery_plot_target_dimension.py`.
+# saving ``hf.HFSNetworkClassifier("full")``. What gradients to the points are good for: :ref:`sphx_glr_gallery_plot_target_dimension.py`.

@@ -15,7 +15,6 @@ import tempfile
 from pathlib import Path
 
 import heatfield as hf
-from heatfield.cli import main
 
 folder = Path(tempfile.mkdtemp())
 clouds, labels = hf.datasets.make_four_shapes(n_per_class=12, n_points=200, random_state=0)
@@ -29,38 +28,23 @@ broken.write_bytes((place / f"{k:02d}.ply").read_bytes()[:300])
 # %%
 # The report
 # ----------
-# ``main`` is the command line: this is ``heatfield report shapes -o report.html --jobs 1 --quiet``. The exit code 1 says that a file could
-# not be read; the page lists it, and the rest is done.
+# On the command line: ``heatfield report shapes -o report.html --head lda --embedding pca``. A file that cannot be read is listed by the page, and
+# the rest is done.
 
-code = main(
-    [
-        "report",
-        str(folder / "shapes"),
-        "-o",
-        str(folder / "report.html"),
-        "--embedding",
-        "pca",
-        "--jobs",
-        "1",
-        "--quiet",
-    ]
-)
-size = (folder / "report.html").stat().st_size
-print(f"exit code {code}, {size // 1024} kB")
+result = hf.report_files(folder / "shapes", folder / "report.html", head="lda", embedding="pca", n_jobs=1)
+print(f"{result.path.name}: {result.path.stat().st_size // 1024} kB")
+print(f"accuracy {result.scores.accuracy:.2f} in {len(result.scores.folds)} folds")
+print(*result.errors, sep="\n")
 
 # %%
 # The table behind it
 # -------------------
-# ``describe`` writes the features with their names. A run that is killed is finished by the same command: what is done is not done again.
+# ``result.table`` holds the features with their names; ``hf.describe_files``, on the command line ``heatfield describe shapes -o shapes.parquet``,
+# writes them. A run that is killed is finished by the same call: what is done is not done again.
 
-table = folder / "shapes.parquet"
-main(["describe", str(folder / "shapes"), "-o", str(table), "--jobs", "1", "--quiet"])
-
-import pyarrow.parquet as pq
-
-found = pq.read_table(table)
-print(found.num_rows, "rows,", found.num_columns, "columns:", found.column_names[:6], "...")
-print((folder / "shapes.errors.csv").read_text())
+result.table.write(folder / "shapes.parquet")
+found = hf.FeatureTable.read(folder / "shapes.parquet")
+print(len(found), "rows,", len(found.columns()), "columns:", list(found.columns())[:6], "...")
 
 # %%
 # What a column means: :doc:`/reference/columns`. All options: :doc:`/reference/commands`.

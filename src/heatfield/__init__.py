@@ -16,12 +16,37 @@ _HOME = {
     "adaptive_scales": "_signatures.scales",
     "signatures": "_signatures.signatures",
     "Signatures": "_signatures.signatures",
-    "HeatField": "_field.field",
+    "HeatField": "field",
     "describe": "_features.describe",
+    "describe_files": "workflows.describe",
+    "FeatureTable": "workflows.describe",
+    "report_files": "workflows.report",
+    "ReportResult": "workflows.report",
+    "build_index": "workflows.search",
+    "add_to_index": "workflows.search",
+    "remove_from_index": "workflows.search",
+    "query_index": "workflows.search",
+    "IndexResult": "workflows.search",
+    "QueryResult": "workflows.search",
+    "pattern_test": "workflows.pattern",
+    "info": "workflows.one_file",
+    "FileInfo": "workflows.one_file",
+    "view_file": "workflows.one_file",
+    "survey": "_survey",
+    "Survey": "_survey",
     "HFSDescriptor": "_features.descriptor",
-    "HFSClassifier": "_classifier.classifier",
-    "HFSIndex": "_search.index",
-    "HFSPointClassifier": "_points.classifier",
+    "HFSClassifier": "models.classifier",
+    "HFSNetworkClassifier": "models.network",
+    "HFSRegressor": "models.regressor",
+    "HFSNetworkRegressor": "models.network",
+    "train_files": "workflows.train",
+    "CrossValidation": "workflows.train",
+    "predict_files": "workflows.predict",
+    "Predictions": "workflows.predict",
+    "HFSIndex": "models.index",
+    "train_points": "workflows.points",
+    "predict_points": "workflows.points",
+    "HFSPointClassifier": "models.points",
     "HeatFieldWarning": "_base.check",
     "Cloud": "io",
     "ReadError": "io",
@@ -30,12 +55,12 @@ _HOME = {
     "write_points": "io",
 }
 _MODULES = (
-    "cluster",
     "datasets",
     "io",
     "nn",
     "patterns",
     "plot",
+    "report",
     "sampling",
     "view",
 )
@@ -45,30 +70,55 @@ _MODULES = (
 __all__ = ["__version__", *_HOME, *(name for name in _MODULES if name != "nn" or find_spec("torch"))]
 
 if TYPE_CHECKING:
-    from . import cluster as cluster
     from . import datasets as datasets
     from . import io as io
     from . import nn as nn
     from . import patterns as patterns
     from . import plot as plot
+    from . import report as report
     from . import sampling as sampling
     from . import view as view
     from ._base.check import HeatFieldWarning as HeatFieldWarning
-    from ._classifier.classifier import HFSClassifier as HFSClassifier
     from ._features.describe import describe as describe
     from ._features.descriptor import HFSDescriptor as HFSDescriptor
-    from ._field.field import HeatField as HeatField
-    from ._points.classifier import HFSPointClassifier as HFSPointClassifier
-    from ._search.index import HFSIndex as HFSIndex
     from ._signatures.scales import adaptive_scales as adaptive_scales
     from ._signatures.scales import scale_schedule as scale_schedule
     from ._signatures.signatures import Signatures as Signatures
     from ._signatures.signatures import signatures as signatures
+    from ._survey import Survey as Survey
+    from ._survey import survey as survey
+    from .field import HeatField as HeatField
     from .io import Cloud as Cloud
     from .io import ReadError as ReadError
     from .io import read_cloud as read_cloud
     from .io import read_points as read_points
     from .io import write_points as write_points
+    from .models.classifier import HFSClassifier as HFSClassifier
+    from .models.index import HFSIndex as HFSIndex
+    from .models.network import HFSNetworkClassifier as HFSNetworkClassifier
+    from .models.network import HFSNetworkRegressor as HFSNetworkRegressor
+    from .models.points import HFSPointClassifier as HFSPointClassifier
+    from .models.regressor import HFSRegressor as HFSRegressor
+    from .workflows.describe import FeatureTable as FeatureTable
+    from .workflows.describe import describe_files as describe_files
+    from .workflows.one_file import FileInfo as FileInfo
+    from .workflows.one_file import info as info
+    from .workflows.one_file import view_file as view_file
+    from .workflows.pattern import pattern_test as pattern_test
+    from .workflows.points import predict_points as predict_points
+    from .workflows.points import train_points as train_points
+    from .workflows.predict import Predictions as Predictions
+    from .workflows.predict import predict_files as predict_files
+    from .workflows.report import ReportResult as ReportResult
+    from .workflows.report import report_files as report_files
+    from .workflows.search import IndexResult as IndexResult
+    from .workflows.search import QueryResult as QueryResult
+    from .workflows.search import add_to_index as add_to_index
+    from .workflows.search import build_index as build_index
+    from .workflows.search import query_index as query_index
+    from .workflows.search import remove_from_index as remove_from_index
+    from .workflows.train import CrossValidation as CrossValidation
+    from .workflows.train import train_files as train_files
 
 
 def __getattr__(name: str) -> Any:

@@ -127,7 +127,10 @@ def test_objects_of_other_libraries():
 def test_real_objects_of_other_libraries():
     trimesh, laspy = pytest.importorskip("trimesh"), pytest.importorskip("laspy")
     mesh = trimesh.creation.box()
-    np.testing.assert_array_equal(as_points(mesh), mesh.vertices)
+    found = as_points(mesh)  # on its surface, as from a file
+    assert found.shape == (1024, 3)
+    np.testing.assert_allclose(np.abs(found).max(axis=1), 0.5)
+    np.testing.assert_array_equal(as_points(mesh.vertices), mesh.vertices)
     las = laspy.create()
     las.x, las.y, las.z = np.arange(9.0).reshape(3, 3)
     np.testing.assert_allclose(as_points(las), np.arange(9.0).reshape(3, 3).T)
@@ -157,15 +160,10 @@ def test_a_cloud_too_wide_for_its_spectrum():
 
 
 def test_describe_lists_what_is_too_wide(tmp_path):
-    from heatfield.cli import main
-
     hf.write_points(tmp_path / "wide.npy", np.random.default_rng(0).normal(size=(620, 620)))
     np.save(tmp_path / "side.npy", np.random.default_rng(0).normal(size=(40, 60)))
     for k in range(2):
         hf.write_points(tmp_path / f"{k}.npy", np.random.default_rng(k).normal(size=(40, 3)))
-    out = tmp_path / "t.csv"
-    assert main(["describe", str(tmp_path), "-o", str(out), "--jobs", "1", "--quiet"]) == 1
-    errors = (tmp_path / "t.errors.csv").read_text()
-    assert "wide.npy" in errors
-    assert "side.npy" in errors
-    assert len(out.read_text().splitlines()) == 3
+    table = hf.describe_files(tmp_path, n_jobs=1)
+    assert [error.file.rpartition("/")[2] for error in table.errors] == ["side.npy", "wide.npy"]
+    assert len(table) == 2

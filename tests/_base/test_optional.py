@@ -49,13 +49,13 @@ def test_pictures(monkeypatch):
 
 
 def test_maps(monkeypatch):
-    from heatfield.report._map import make_map
+    from heatfield.report._collection import make_map
 
     without(monkeypatch, "umap")
     table = np.random.default_rng(0).normal(size=(20, 336))
-    descriptor = hf.HFSDescriptor(n_dims=3)
-    with pytest.raises(ImportError, match=r"^--embedding umap needs umap: pip install umap-learn$"):
-        make_map(table, descriptor, "umap")
+    descriptor = hf.HFSDescriptor("desc", n_dims=3)
+    with pytest.raises(ImportError, match=r"^embedding='umap' needs umap: pip install umap-learn$"):
+        make_map(table, descriptor, "umap", 0)
 
 
 def test_networks():

@@ -7,7 +7,6 @@ import pytest
 
 import heatfield as hf
 from heatfield._base.check import GREATEST_POWER, check_times
-from heatfield.cli import main
 
 POINTS = np.random.default_rng(0).normal(size=(40, 3))
 INSIDE = [-50, -20, 20, 50]
@@ -58,23 +57,20 @@ def test_two_points_too_close_for_their_times_are_named(tmp_path):
     close = np.concatenate([POINTS, POINTS * 1e-90])  # an extent of 1, and a spacing that is not
     hf.write_points(tmp_path / "a.npy", POINTS)
     hf.write_points(tmp_path / "b.npy", POINTS * 1e-90)
-    out = tmp_path / "t.npz"
-    assert main(["describe", str(tmp_path), "-o", str(out), "--quiet", "--jobs", "1"]) == 1
-    failed = (tmp_path / "t.errors.csv").read_text().splitlines()[1]
-    assert failed.startswith(f"{tmp_path / 'b.npy'},,diffusion times from ")
-    assert "clouds[" not in failed
+    (failed,) = hf.describe_files(tmp_path, n_jobs=1).errors
+    assert str(failed).startswith(f"{tmp_path / 'b.npy'}: diffusion times from ")
+    assert "clouds[" not in failed.problem
     assert np.isfinite(hf.signatures(close).density).all()  # half of them have the spacing of 1
 
 
-def test_training_names_the_file_whose_numbers_leave_the_range(tmp_path, capsys):
+def test_training_names_files_out_of_range(tmp_path):
     for i in range(6):
         place = tmp_path / "in" / "ab"[i % 2]
         place.mkdir(parents=True, exist_ok=True)
         hf.write_points(place / f"{i}.npy", POINTS * (1e-90 if i == 3 else 1.0))
-    words = ["--variant", "simple", "--head", "lda", "--folds", "0", "--quiet", "--jobs", "1"]
-    assert main(["train", str(tmp_path / "in"), "-o", str(tmp_path / "m"), *words]) == 2
-    said = capsys.readouterr().err
-    assert f"{str(tmp_path / 'in' / 'b' / '3.npy')!r}: diffusion times from " in said
+    model = hf.train_files(tmp_path / "in", variant="simple", head="lda", folds=0, n_jobs=1)
+    (failed,) = model.errors_
+    assert str(failed).startswith(f"{tmp_path / 'in' / 'b' / '3.npy'}: diffusion times from ")
 
 
 def test_weights_further_apart_than_the_range_are_an_error():

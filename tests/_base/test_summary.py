@@ -147,23 +147,6 @@ def test_a_plan_is_one_line_per_run_of_scales(points):
     assert "at most 2 transforms of 9 x 9 modes per scale" in repr(two)
 
 
-def test_a_field(points):
-    field = hf.HeatField(points[:, :2], np.arange(300))
-    lines, page = check(field)
-    assert lines[0] == "HeatField of 299 points in 2 dimensions"
-    assert repr(field) == "HeatField(299 points in 2 dimensions)"
-    assert "from 1 to 299" in lines[2]
-    assert page.tags.count("circle") == 299
-    check(hf.HeatField([[1.0]]))
-    check(hf.HeatField(np.full((7, 5), 1e100)))
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_a_body(points, n):
-    lines, _ = check(hf.HeatField(points[:40, :n]).heat_body(0.5, 0.2))
-    assert lines[0].startswith(f"HeatBody in {n} dimension")
-
-
 def test_a_cloud_from_a_file(points, tmp_path):
     hf.write_points(tmp_path / "a.csv", points, {"height": points[:, 2], "class": np.arange(300)})
     lines, _ = check(hf.read_cloud(tmp_path / "a.csv"))

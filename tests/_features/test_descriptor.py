@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 
 import heatfield as hf
 from heatfield._base.check import as_points
-from heatfield._classifier.preprocessing import GapImputer, magnitudes
 from heatfield._features.layout import SCHEMA, VARIANT_BLOCKS
+from heatfield.models.read_out import GapImputer, magnitudes
 from tests.helpers import reference, reference_joint
 from tests.helpers.agreement import assert_agree
 from tests.helpers.clouds import CLOUDS, cloud, rotation
@@ -172,7 +172,7 @@ def test_clouds_without_two_places():
 
 
 def test_two_points_and_a_line_are_defined():
-    rows = hf.HFSDescriptor().fit_transform([[[0.0, 0, 0], [1, 0, 0]], cloud("collinear", 3)])
+    rows = hf.HFSDescriptor("desc").fit_transform([[[0.0, 0, 0], [1, 0, 0]], cloud("collinear", 3)])
     assert np.isfinite(rows).all()
 
 
@@ -251,15 +251,13 @@ def test_every_cloud_is_checked_once(checks):
 
 @pytest.mark.parametrize("variant", ["simple", "full"])
 def test_the_classifier_checks_every_cloud_once(variant, checks):
-    options = {}
-    if variant == "full":
-        pytest.importorskip("torch")
-        options = {"epochs": 1, "progress": False, "device": "cpu"}
     clouds = [np.random.default_rng(i).normal(size=(9, 2)) for i in range(4)]
     names = [f"clouds[{i}]" for i in range(4)]
-    model = hf.HFSClassifier(variant, n_scales=3, **options)
-    if variant == "simple":
-        model.set_params(head="lda")
+    if variant == "full":
+        pytest.importorskip("torch")
+        model = hf.HFSNetworkClassifier(variant, n_scales=3, epochs=1, device="cpu")
+    else:
+        model = hf.HFSClassifier(variant, n_scales=3, head="lda")
     model.fit(clouds, [0, 1, 0, 1])
     assert checks == names
     for ask in (model.predict, model.predict_proba):

@@ -129,8 +129,9 @@ def test_the_classifier_sets_to_zero_what_varies_less_than_the_tolerance():
     rng = np.random.default_rng(3)
     clouds = [rng.normal(size=(60, 2)) * s for s in (1, 1, 1, 2, 2, 2)]
     labels = [0, 0, 0, 1, 1, 1]
-    fast = hf.HFSClassifier("simple", head="lda", method="fast", tol=1e-6, n_scales=3).fit(clouds, labels)
-    auto = hf.HFSClassifier("simple", head="lda", tol=1e-6, n_scales=3).fit(clouds, labels)
-    assert fast.readout_["roundoffscaler"].tolerance == pytest.approx(1e-4)
-    assert auto.readout_["roundoffscaler"].tolerance == 1e-9
-    assert fast.descriptor_.tol == 1e-6
+    features = hf.HFSDescriptor("simple", n_scales=3).fit_transform(clouds)
+    features[:, 7] = 5.0 * (1.0 + 1e-5 * rng.normal(size=6))
+    for options, varies in (({"method": "fast"}, False), ({}, True)):
+        model = hf.HFSClassifier("simple", head="lda", tol=1e-6, n_scales=3, **options)
+        assert model.fit_features(features, labels, n_dims=2).readout_.constant[7] != varies
+        assert model.descriptor_.tol == 1e-6

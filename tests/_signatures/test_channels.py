@@ -101,8 +101,8 @@ def test_a_new_channel_in_the_table(points):
 def test_a_new_channel_in_files(points, tmp_path):
     hf.write_points(tmp_path / "a.csv", points)
     out = str(tmp_path / "t.npz")
-    words = ["describe", str(tmp_path / "a.csv"), "-o", out, "--per-point", "csv", "--scales", "2"]
-    assert main([*words, "--jobs", "1", "--quiet"]) == 0
+    words = ["describe", str(tmp_path / "a.csv"), "-o", out, "--per-point", "csv", "--n-scales", "2"]
+    assert main([*words, "--point-dtype", "float64", "--quiet"]) == 0
     _, columns = hf.read_points(tmp_path / "t_points" / "a.csv", columns=True)
     s = hf.signatures(points, n_scales=2)
     assert list(columns)[-8:] == ["excess_s0", "excess_s1"] + [

@@ -65,14 +65,14 @@ def test_other_dimensions(n):
 
 def test_info_quotes_it(tmp_path, capsys):
     hf.write_points(tmp_path / "a.npy", sphere(100_000))
-    assert main(["info", str(tmp_path / "a.npy"), "--scales", "4"]) == 0
+    assert main(["info", str(tmp_path / "a.npy"), "--n-scales", "4"]) == 0
     words = capsys.readouterr().out
     line = next(line for line in words.splitlines() if "describing" in line)
     assert "on one core, by the fast path; this machine has " in line
     assert " h " not in line
-    assert main(["info", str(tmp_path / "a.npy"), "--scales", "4", "--budget", "500"]) == 0
+    assert main(["info", str(tmp_path / "a.npy"), "--n-scales", "4", "--budget", "500"]) == 0
     words = capsys.readouterr().out
-    assert "points      500 in 3 dimensions" in words
+    assert "described   500 points" in words
     assert "by the dense path" in words
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._signatures.scales import as_lengths
+from heatfield._base.check import as_lengths
 from heatfield._signatures.settings import SignatureSettings
 
 LENGTHS = [0.3, 0.7, 1.5]
@@ -62,7 +62,7 @@ def test_the_classifier_keeps_its_lengths(clouds, tmp_path):
 
 def test_learned_variants_take_lengths(clouds):
     pytest.importorskip("torch")
-    table = hf.HFSClassifier("full", lengths=LENGTHS, blocks=("dimension",)).point_table(clouds[:1])
+    table = hf.HFSNetworkClassifier("full", lengths=LENGTHS, blocks=("dimension",)).point_table(clouds[:1])
     s = hf.signatures(clouds[0], lengths=LENGTHS)
     np.testing.assert_allclose(table.rows * table.unit + table.shift, s.dimension, rtol=1e-5)
 

@@ -59,12 +59,12 @@ def test_adaptive_scales(name, n):
     points = cloud(name, n)
     assert_agree(hf.adaptive_scales(points), reference.adaptive_scales(points), 1e-14)
     expected = reference.adaptive_scales(points, 3, 5, 0.1, 2.0)
-    assert_agree(hf.adaptive_scales(points, 3, k=5, c_min=0.1, c_max=2.0), expected, 1e-14)
+    assert_agree(hf.adaptive_scales(points, 3, k=5, multipliers=(0.1, 2.0)), expected, 1e-14)
 
 
 def test_adaptive_scales_count_copies_as_neighbours():
     points = [[0.0], [0.0], [1.0], [3.0]]
-    found = hf.adaptive_scales(points, 2, k=2, c_min=1, c_max=2)
+    found = hf.adaptive_scales(points, 2, k=2, multipliers=(1, 2))
     np.testing.assert_allclose(found, [[1, 2], [1, 2], [1, 2], [9, 18]], rtol=1e-15)
 
 

@@ -11,10 +11,8 @@ from tests.helpers.process import environment
 # As the installed command: the folder of the script is first on its path, not the current one.
 SCRIPT = """
 import sys
-from heatfield.cli import _run_shards, main
+from heatfield.cli import main
 if __name__ == "__main__":
-    if "--jobs" in sys.argv:
-        _run_shards._FEW_BYTES = 0  # in processes at once, as for many bytes
     sys.exit(main())
 """
 NAMES = (
@@ -75,23 +73,16 @@ def test_describe(place):
 
 
 def test_describe_in_processes(place):
-    end(
-        place,
-        "describe",
-        "in",
-        "-o",
-        "t.csv",
-        "--jobs",
-        "2",
-        "--shard",
-        "6",
-        "--variant",
-        "simple",
-        "--quiet",
-    )
+    words = ["--n-jobs", "2", "--executor", "processes", "--variant", "simple", "--quiet"]
+    end(place, "describe", "in", "-o", "t.csv", *words)
+
+
+def test_describe_over_dask(place):
+    pytest.importorskip("distributed")
+    end(place, "describe", "in", "-o", "t.csv", "--executor", "local:1", "--variant", "simple")
 
 
 def test_train_over_dask(place):
     pytest.importorskip("distributed")
-    words = ["--variant", "simple", "--head", "lda", "--folds", "2", "--cluster", "local:1"]
+    words = ["--variant", "simple", "--head", "lda", "--folds", "2", "--executor", "local:1"]
     end(place, "train", "in", "-o", "m", *words)

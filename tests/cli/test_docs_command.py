@@ -5,7 +5,8 @@ import webbrowser
 
 import pytest
 
-from heatfield.cli import _docs, main
+from heatfield.cli import main
+from heatfield.workflows import docs
 
 
 @pytest.fixture
@@ -126,14 +127,14 @@ def test_a_word_of_no_page_names_those_there_are(titled, capsys):
 def test_a_site_that_is_not_there(tmp_path, monkeypatch, capsys):
     assert main(["docs", "--site", str(tmp_path)]) == 2
     assert str(tmp_path) in capsys.readouterr().err
-    monkeypatch.setattr(_docs, "_SITE", _docs.Path("docs", "_build", "nowhere"))
+    monkeypatch.setattr(docs, "_SITE", docs.Path("docs", "_build", "nowhere"))
     monkeypatch.chdir(tmp_path)
     assert main(["docs", "--where"]) == 2
     assert "make docs" in capsys.readouterr().err
 
 
 def test_the_site_of_the_working_folder(site, monkeypatch, capsys):
-    monkeypatch.setattr(_docs, "_SITE", _docs.Path(site.name))
+    monkeypatch.setattr(docs, "_SITE", docs.Path(site.name))
     monkeypatch.chdir(site.parent)
     assert main(["docs", "--where"]) == 0
     assert capsys.readouterr().out.strip() == (site / "index.html").resolve().as_uri()

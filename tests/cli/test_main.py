@@ -1,13 +1,15 @@
 """The command line: help, errors and the demo."""
 
 import json
+import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from heatfield.cli import VERBS, main
-from heatfield.cli._ours import is_demo, is_picture
+from heatfield.workflows.files import is_ours
 from tests.helpers.process import environment, run_python
 
 
@@ -56,22 +58,82 @@ def test_without_the_bench_its_verb_says_how_to_install_it(monkeypatch, capsys):
 def test_wrong_value_is_one_sentence():
     done = heatfield("demo", "--clouds", "3")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "heatfield demo: --clouds must be at least 10, got 3\n"
+    assert done.stderr == "heatfield demo: clouds must be an integer of at least 10, got 3\n"
 
 
 def test_demo(tmp_path, capsys):
-    assert main(["demo", "--out", str(tmp_path / "here"), "--clouds", "10", "--jobs", "1"]) == 0
+    assert main(["demo", "--out", str(tmp_path / "here"), "--clouds", "10", "--n-jobs", "1"]) == 0
     shown = capsys.readouterr().out
     result = json.loads((tmp_path / "here" / "results.json").read_text())
-    assert is_demo(tmp_path / "here" / "results.json")
     assert result["orbit5k"]["clouds"] == 50
     assert f"accuracy {100 * result['orbit5k']['accuracy']:.1f} %" in shown
     medians = result["mixed_shape"]["median_dimension_at_scale_3"]
     assert medians["filament"] < 1.3 < 1.6 < medians["sheet"] < 2.1 < medians["ball"]
     for name in ("dimension_over_scales.png", "spectra_by_class.png"):
         assert (tmp_path / "here" / name).read_bytes().startswith(b"\x89PNG")
-        assert is_picture(tmp_path / "here" / name)  # the next demo may replace it
         assert name in shown
+    assert all(is_ours(file) for file in (tmp_path / "here").iterdir())  # the next demo may replace them
+    (tmp_path / "here" / name).write_text("my own")
+    assert main(["demo", "--out", str(tmp_path / "here"), "--clouds", "10"]) == 2
+    assert "was not written by heatfield" in capsys.readouterr().err
+
+
+WRONG = [
+    (["view"], "the following arguments are required: FILE; see 'heatfield view --help'"),
+    (["view", "absent.ply"], "absent.ply"),
+    (["view", "a.xyz", "--n-scales", "many"], "argument --n-scales: invalid int value: 'many'"),
+    (["view", "a.xyz", "--n-scales", "1"], "n_scales must be an integer of at least 2, got 1"),
+    (
+        ["view", "a.xyz", "--lengths", "1,far"],
+        "must be numbers with commas between them, got 'far' in '1,far'",
+    ),
+    (["view", "a.xyz", "--theme", "pink"], "invalid choice: 'pink'"),
+    (
+        ["view", "a.xyz", "--scales", "3"],
+        "--scales 3 (did you mean --n-scales?); see 'heatfield view --help'",
+    ),
+    (["report", "in", "--jobs=2"], "--jobs=2 (did you mean --n-jobs?); see 'heatfield report --help'"),
+    (["report"], "the following arguments are required: FOLDER"),
+    (["report", "absent"], "there is no folder 'absent'; check the spelling"),
+    (["report", "in", "-o", "r.pdf"], "out must end in .html, got 'r.pdf'"),
+    (["search"], "the following arguments are required: ACTION"),
+    (["search", "find"], "invalid choice: 'find'"),
+    (["search", "build", "in"], "the following arguments are required: -o/--out"),
+    (
+        ["search", "build", "in", "-o", "i", "--scales", "3"],
+        "(did you mean --n-scales?); see 'heatfield search build",
+    ),
+    (["search", "query", "absent", "a.xyz"], "absent: there is no model"),
+    (["search", "remove", "absent"], "the following arguments are required: NAME"),
+    (["pattern", "a.xyz", "--window", "0,0,a,1"], "must be numbers with commas between them, got 'a'"),
+    (["pattern", "a.xyz", "--window", "0,0,1,1", "--polygon", "b.csv"], "not allowed with argument --window"),
+    (["pattern", "a.xyz", "--plot", "a.pdf"], "plot must end in .png or .svg"),
+    (["info"], "the following arguments are required: FILE"),
+    (["info", "absent.ply"], "absent.ply: no such file"),
+    (["describe", "a.xyz"], "the following arguments are required: -o/--out"),
+    (["describe", "a.xyz", "-o", "t.csv", "--invalid", "keep"], "invalid choice: 'keep'"),
+    (["docs", "--site", "absent"], "'absent' holds no index.html"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"), WRONG, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_wrong_arguments_are_one_line_with_the_way_out(words, expected, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.xyz").write_text("1 2 3\n4 5 6\n7 8 10\n")
+    (tmp_path / "in").mkdir()
+    try:
+        code = main(words)
+    except SystemExit as stop:
+        code = stop.code
+    shown = capsys.readouterr()
+    assert code == (1 if words == ["info", "absent.ply"] else 2)
+    assert expected in shown.err
+    assert shown.err.startswith("heatfield ")
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.xyz", "in"]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -82,3 +144,19 @@ def test_every_verb_has_help(verb, capsys):
         main([verb, "--help"])
     assert stop.value.code == 0
     assert "usage: heatfield " + verb in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes")
+def test_names_that_are_not_utf8_are_shown_with_marks(tmp_path):
+    """In a process of its own, whose output is strict UTF-8."""
+    name = os.fsencode(tmp_path) + b"/b\xff\xe9.xyz"
+    with open(name, "wb") as file:
+        np.savetxt(file, np.random.default_rng(3).normal(size=(40, 3)))
+    strict = {**os.environ, "PYTHONIOENCODING": "utf-8:strict", "PYTHONUTF8": "1"}
+    for words in ([b"info", name], [b"view", name, b"-o", os.fsencode(tmp_path / "page.html")]):
+        done = subprocess.run(
+            [sys.executable, "-m", "heatfield", *words], capture_output=True, env=strict, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        assert "b\ufffd\ufffd.xyz" in done.stdout.decode()
+    assert r"b\ufffd\ufffd.xyz" in (tmp_path / "page.html").read_text(encoding="utf-8")

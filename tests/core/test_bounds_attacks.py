@@ -35,7 +35,8 @@ def test_a_tight_cluster_with_times_of_its_own(width):
     points = np.concatenate([rng.random((700, 2)), 0.5 + width * rng.random((700, 2))])
     scales = hf.adaptive_scales(points, 3)
     exact, found = (
-        hf.signatures(points, scales, method=method, transition="exact") for method in ("dense", "fast")
+        hf.signatures(points, scales, method=method, tol=1e-8, transition="exact")
+        for method in ("dense", "fast")
     )
     for name in ("density", "dimension", "transition", "spectrum"):
         one, other = getattr(found, name), getattr(exact, name)
@@ -91,7 +92,8 @@ def test_small_clusters_with_times_of_their_own(width):
     points, _ = small_clusters(width)
     scales = hf.adaptive_scales(points, 3, k=2)
     exact, found = (
-        hf.signatures(points, scales, method=method, transition="exact") for method in ("dense", "fast")
+        hf.signatures(points, scales, method=method, tol=1e-8, transition="exact")
+        for method in ("dense", "fast")
     )
     for name in ("density", "dimension", "transition", "spectrum"):
         one, other = getattr(found, name), getattr(exact, name)
@@ -103,7 +105,7 @@ def test_small_clusters_with_times_of_their_own(width):
 def test_places_of_a_field_of_small_clusters(width):
     points, at = small_clusters(width)
     times = np.array([0.03, 0.3]) * width**2
-    exact, fast = (hf.HeatField(points, method=method) for method in ("dense", "fast"))
+    exact, fast = (hf.HeatField(points, method=method, tol=1e-8) for method in ("dense", "fast"))
     log_u, d = exact.log_value(at, times), exact.dimension(at, times)
     error = np.abs(fast.log_value(at, times) - log_u) - 4e-16 * np.abs(log_u)
     assert error.max() <= bounds.DENSITY * 1e-8

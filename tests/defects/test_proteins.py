@@ -67,7 +67,7 @@ def all_said(path, command):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         cloud = hf.read_cloud(path)
-        code, said = command("describe", path, "-o", path.with_suffix(".table.csv"), "--scales", "2")
+        code, said = command("describe", path, "-o", path.with_suffix(".table.csv"), "--n-scales", "2")
     assert code == 0
     assert len(cloud.points) == 40
     return " ".join([said, command("info", path)[1], repr(cloud.notes), *(str(w.message) for w in found)])

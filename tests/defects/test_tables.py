@@ -115,7 +115,7 @@ def test_coordinates_named_by_an_option(read):
 def test_coordinates_named_on_the_command_line(tmp_path, command):
     (tmp_path / "a.csv").write_text("frame,a,b,c\n" + rows(np.column_stack([np.arange(8), ROWS])))
     code, said = command(
-        "describe", tmp_path / "a.csv", "-o", tmp_path / "t.csv", "--xyz", "a,b,c", "--scales", "2"
+        "describe", tmp_path / "a.csv", "-o", tmp_path / "t.csv", "--xyz", "a,b,c", "--n-scales", "2"
     )
     assert code == 0, said
 

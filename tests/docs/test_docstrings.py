@@ -1,12 +1,13 @@
 """Every public name says what it takes, what it returns, shows an example, and names its page of the site."""
 
+import functools
 import inspect
 import re
 
 import pytest
 
 from benchmarks.lib.results import DOCS, ROOT
-from heatfield.cli._docs_pages import find_page
+from heatfield.workflows.docs import find_page
 from tools.site import api, guide_links, public
 
 NAMES = [one for one in public.all_names() if one.kind != "data" and not one.repeated]
@@ -62,6 +63,13 @@ def shown(name, doc):
     return bool(re.search(rf"\.{name}\(", code))
 
 
+@functools.cache
+def examples_with(member):
+    """The docstrings of all public classes that have the same method: one of them shows it."""
+    kinds = [one.value for one in NAMES if inspect.isclass(one.value)]
+    return "\n".join(inspect.getdoc(kind) or "" for kind in kinds if member in dict(members(kind)).values())
+
+
 def faults(label, value, *, example=True):
     """What the docstring of a function, method or class lacks."""
     doc = inspect.getdoc(value) or ""
@@ -88,7 +96,9 @@ def test_a_public_name_is_documented(one):
             if isinstance(member, property):
                 continue
             # The page of a class shows its example above its methods; calling a network is its forward.
-            called = shown(name, own) or shown(name, doc) or (name == "forward" and ">>>" in own)
+            called = (
+                shown(name, examples_with(member)) or shown(name, doc) or (name == "forward" and ">>>" in own)
+            )
             found += faults(label, member, example=not called)
     assert not found, "\n".join(found)
 

@@ -105,7 +105,7 @@ def test_describe_and_the_site_say_the_same_of_every_column(tmp_path):
     """The dictionary beside a table of `describe`, row by row, against the page."""
     hf.write_points(tmp_path / "cloud.csv", np.random.default_rng(0).random((20, 3)))
     words = ["describe", str(tmp_path / "cloud.csv"), "-o", str(tmp_path / "t.csv"), "--variant", "joint"]
-    assert main([*words, "--jobs", "1", "--quiet"]) == 0
+    assert main([*words, "--n-jobs", "1", "--quiet"]) == 0
     with open(tmp_path / "t.columns.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     page = columns_page.page()

@@ -9,7 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
 CHECKS = []
@@ -35,7 +35,14 @@ def some_clouds(count=12, n=3, seed=0):
 
 
 def output(estimator, clouds):
-    return estimator.transform(clouds) if hasattr(estimator, "transform") else estimator.predict_proba(clouds)
+    name = next(name for name in ("transform", "predict_proba", "predict") if hasattr(estimator, name))
+    return getattr(estimator, name)(clouds)
+
+
+def clouds_for(estimator, **options):
+    """Clouds, and their labels, or numbers for a regressor."""
+    clouds, labels = some_clouds(**options)
+    return clouds, np.arange(len(labels)) + 5.0 * (labels == "ring") if is_regressor(estimator) else labels
 
 
 @check
@@ -49,7 +56,7 @@ def constructor_only_stores(estimator):
 def constructor_does_not_validate(estimator):
     changed = clone(estimator).set_params(variant="no such variant")
     with pytest.raises(ValueError, match="variant must be one of"):
-        changed.fit(*some_clouds())
+        changed.fit(*clouds_for(changed))
 
 
 @check
@@ -62,7 +69,7 @@ def clone_and_params_round_trip(estimator):
 
 @check
 def fit_returns_self_and_keeps_params_and_data(estimator):
-    clouds, labels = some_clouds()
+    clouds, labels = clouds_for(estimator)
     before, kept = copy.deepcopy(estimator.get_params()), copy.deepcopy(clouds)
     assert estimator.fit(clouds, labels) is estimator
     assert estimator.get_params() == before
@@ -79,7 +86,7 @@ def not_fitted_is_said(estimator):
 
 @check
 def pickle_keeps_the_output(estimator):
-    clouds, labels = some_clouds()
+    clouds, labels = clouds_for(estimator)
     estimator.fit(clouds, labels)
     np.testing.assert_array_equal(
         output(pickle.loads(pickle.dumps(estimator)), clouds), output(estimator, clouds)
@@ -88,7 +95,7 @@ def pickle_keeps_the_output(estimator):
 
 @check
 def clouds_do_not_influence_each_other(estimator):
-    clouds, labels = some_clouds()
+    clouds, labels = clouds_for(estimator)
     estimator.fit(clouds, labels)
     together = output(estimator, clouds)
     alone = np.concatenate([output(estimator, [cloud]) for cloud in clouds])
@@ -98,7 +105,7 @@ def clouds_do_not_influence_each_other(estimator):
 
 @check
 def any_sequence_of_clouds_will_do(estimator):
-    clouds, labels = some_clouds()
+    clouds, labels = clouds_for(estimator)
     clouds = [cloud[:20] for cloud in clouds]
     expected = output(estimator.fit(clouds, labels), clouds)
     ragged = np.empty(len(clouds), dtype=object)
@@ -109,7 +116,7 @@ def any_sequence_of_clouds_will_do(estimator):
 
 @check
 def float32_and_integer_points_are_taken(estimator):
-    clouds, labels = some_clouds()
+    clouds, labels = clouds_for(estimator)
     for kind in (np.float32, np.int64):
         shaped = [(1000 * cloud).astype(kind) for cloud in clouds]
         wide = [cloud.astype(np.float64) for cloud in shaped]
@@ -119,7 +126,7 @@ def float32_and_integer_points_are_taken(estimator):
 
 @check
 def broken_cloud_is_named(estimator):
-    clouds, labels = some_clouds()
+    clouds, labels = clouds_for(estimator)
     bad = list(clouds)
     bad[7] = clouds[7].copy()
     bad[7][3, 1] = np.nan
@@ -132,7 +139,7 @@ def broken_cloud_is_named(estimator):
 
 @check
 def wrong_input_is_refused(estimator):
-    clouds, labels = some_clouds()
+    clouds, labels = clouds_for(estimator)
     with pytest.raises(ValueError, match="clouds is empty"):
         estimator.fit([], [])
     with pytest.raises(ValueError, match=r"for a single cloud pass \[points\]"):
@@ -144,7 +151,7 @@ def wrong_input_is_refused(estimator):
 
 @check
 def fitting_again_forgets(estimator):
-    clouds, labels = some_clouds()
+    clouds, labels = clouds_for(estimator)
     flat, _ = some_clouds(n=2, seed=3)
     expected = output(clone(estimator).fit(clouds, labels), clouds)
     estimator.fit(flat, labels)
@@ -153,7 +160,7 @@ def fitting_again_forgets(estimator):
 
 @check
 def threads_change_no_bit(estimator):
-    clouds, labels = some_clouds()
+    clouds, labels = clouds_for(estimator)
     one = output(clone(estimator).set_params(n_jobs=1).fit(clouds, labels), clouds)
     three = output(clone(estimator).set_params(n_jobs=3).fit(clouds, labels), clouds)
     np.testing.assert_array_equal(one, three)

@@ -1,35 +1,31 @@
 """Saved models that someone changed."""
 
-import hashlib
 import json
 
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
-from heatfield._classifier.saving import folder as model_folder
+from heatfield.models import saving
 
 
 def forged(folder, change):
-    """A model that someone changed, with checksums that fit."""
-    facts = json.loads((folder / "model.json").read_text())
+    """Change metadata and tensors of a model and make its checksums fit, as somebody with intent would."""
+    metadata = json.loads((folder / "model.json").read_text())
     tensors = {k: v.copy() for k, v in load_file(folder / "model.safetensors").items()}
-    change(facts, tensors)
-    save_file(tensors, folder / "model.safetensors")
-    facts["tensors"] = {name: [str(a.dtype), list(a.shape)] for name, a in sorted(tensors.items())}
-    facts["tensors_sha256"] = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-    facts["checksum"] = model_folder._checksum(facts)
-    (folder / "model.json").write_text(json.dumps(facts))
+    change(metadata, tensors)
+    saving.write_model(folder, "unknown", metadata, tensors)
+    return folder
 
 
 def put(name, place, value):
-    def change(_facts, tensors):
+    def change(_metadata, tensors):
         tensors[name][place] = value
 
     return change
 
 
 def said(*path, value):
-    def change(facts, _tensors):
-        inner = facts
+    def change(metadata, _tensors):
+        inner = metadata
         for key in path[:-1]:
             inner = inner[key]
         inner[path[-1]] = value

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from tests.helpers import raw
 
 POINTS = np.arange(15.0).reshape(5, 3)
 
@@ -41,7 +42,7 @@ def test_further_arrays_do_no_harm(put, kind):
         "points": POINTS, "normals": POINTS + 1, "intensity": np.arange(5, dtype=np.uint16), "scale": np.float64(2.0),
         "faces": np.array([[0, 1, 2]]), "image": np.zeros((4, 4, 3)), "matrix": np.eye(4),
     }  # fmt: skip
-    cloud = hf.read_cloud(put(f"a.{kind}", packed(kind, arrays)))
+    cloud = raw.read_cloud(put(f"a.{kind}", packed(kind, arrays)))
     np.testing.assert_array_equal(cloud.points, POINTS)
     assert set(cloud.columns) == {"normals_0", "normals_1", "normals_2", "intensity"}
     assert cloud.columns["normals_2"].tolist() == (POINTS[:, 2] + 1).tolist()
@@ -51,7 +52,7 @@ def test_further_arrays_do_no_harm(put, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["xyz", "pos", "coords", "vertices", "data", "anything"])
 def test_usual_names(put, kind, name):
-    cloud = hf.read_cloud(put(f"a.{kind}", packed(kind, {name: POINTS.astype("f4"), "label": np.arange(5)})))
+    cloud = raw.read_cloud(put(f"a.{kind}", packed(kind, {name: POINTS.astype("f4"), "label": np.arange(5)})))
     np.testing.assert_array_equal(cloud.points, POINTS)
     assert cloud.columns["label"].tolist() == list(range(5))
 
@@ -65,7 +66,7 @@ def test_axes_and_longer_arrays(put, kind):
         "more": np.arange(9),
         "i": np.arange(5),
     }
-    cloud = hf.read_cloud(put(f"a.{kind}", packed(kind, arrays)))
+    cloud = raw.read_cloud(put(f"a.{kind}", packed(kind, arrays)))
     np.testing.assert_array_equal(cloud.points, POINTS)
     assert list(cloud.columns) == ["i"]
 
@@ -73,7 +74,7 @@ def test_axes_and_longer_arrays(put, kind):
 def test_an_array_of_objects_beside_the_points(put):
     buffer = io.BytesIO()
     np.savez(buffer, points=POINTS, names=np.array([{"a": 1}] * 5, dtype=object))
-    cloud = hf.read_cloud(put("a.npz", buffer.getvalue()))
+    cloud = raw.read_cloud(put("a.npz", buffer.getvalue()))
     np.testing.assert_array_equal(cloud.points, POINTS)
     assert cloud.columns == {}
 
@@ -87,7 +88,7 @@ def test_many_clouds_by_offsets(put, kind):
     np.testing.assert_array_equal(np.concatenate(clouds), POINTS)
     assert labels.tolist() == [1, 0, 1]
     with pytest.raises(hf.ReadError, match=r"holds 3 clouds; read them with heatfield\.io\.read_clouds"):
-        hf.read_points(path)
+        raw.read_points(path)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -105,7 +106,7 @@ def test_many_clouds_as_modelnet40_is_distributed(put, kind):
     assert labels.tolist() == [3, 1, 0, 3]
     assert clouds[0].dtype == np.float64
     with pytest.raises(hf.ReadError, match="holds 4 clouds"):
-        hf.read_points(path)
+        raw.read_points(path)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_hdf5_never_leaves_its_file(put, tmp_path):
         layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "points", (5, 3))
         file.create_virtual_dataset("virtual", layout)
     with pytest.raises(hf.ReadError, match="needs an array 'points'"):
-        hf.read_points(put("a.h5", buffer.getvalue()))
+        raw.read_points(put("a.h5", buffer.getvalue()))
 
 
 def test_without_h5py(put, monkeypatch):
@@ -153,7 +154,7 @@ def test_without_h5py(put, monkeypatch):
     path = put("a.h5", packed("h5", {"points": POINTS}))
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(hf.ReadError, match=r"HDF5 files need h5py: pip install 'heatfield\[io\]'"):
-        hf.read_points(path)
+        raw.read_points(path)
 
 
 @pytest.mark.parametrize(
@@ -171,18 +172,18 @@ def test_without_h5py(put, monkeypatch):
 )  # fmt: skip
 def test_what_is_no_point_file_is_named(put, name, content, problem):
     with pytest.raises(hf.ReadError, match=problem):
-        hf.read_points(put(name, content))
+        raw.read_points(put(name, content))
 
 
 def test_swc_remarks_after_the_numbers(put):
     content = (
         b"# head\n1 1 0 0 0 3.0 -1 # soma\n2 3 1.5 0 0 1.0 1# branch\n  # alone\n3 3 1.5 2 0 1.0 2\t#  tip\n"
     )
-    cloud = hf.read_cloud(put("a.swc", content))
+    cloud = raw.read_cloud(put("a.swc", content))
     assert cloud.parents.tolist() == [-1, 0, 1]
     assert cloud.points.tolist() == [[0, 0, 0], [1.5, 0, 0], [1.5, 2, 0]]
     with pytest.raises(hf.ReadError, match="line 3: node 2 hangs on node 7"):
-        hf.read_cloud(put("a.swc", b"1 1 0 0 0 1 -1 # a\n# b\n2 1 0 0 0 1 7 # c\n"))
+        raw.read_cloud(put("a.swc", b"1 1 0 0 0 1 -1 # a\n# b\n2 1 0 0 0 1 7 # c\n"))
 
 
 def parquet(**columns) -> bytes:
@@ -201,7 +202,7 @@ def test_parquet_with_empty_cells(put):
         kind=pa.array(["u", None, "u", "v", "v"]).dictionary_encode(),
         whole=pa.array([True, True, False, False, True]),
     )
-    columns = hf.read_cloud(put("a.parquet", content)).columns
+    columns = raw.read_cloud(put("a.parquet", content)).columns
     np.testing.assert_array_equal(columns["flag"], [1, np.nan, 0, np.nan, 1])
     np.testing.assert_array_equal(columns["count"], [1, np.nan, 3, 4, 5])
     assert columns["word"].tolist() == ["a", "", "ccc", "", "a"]
@@ -214,14 +215,14 @@ def test_parquet_columns_of_other_kinds_are_left_out(put):
     content = parquet(
         when=pa.array([0, 1, 2, 3, 4], pa.timestamp("s")), many=pa.array([[1]] * 5), i=pa.array(range(5))
     )
-    cloud = hf.read_cloud(put("a.parquet", content))
+    cloud = raw.read_cloud(put("a.parquet", content))
     np.testing.assert_array_equal(cloud.points, POINTS)
     assert list(cloud.columns) == ["i"]
     assert cloud.notes["left_out"] == ["when", "many"]
     with pytest.raises(hf.ReadError, match="column 'x' holds no numbers"):
-        hf.read_cloud(put("a.parquet", parquet(x=pa.array(list("abcde")))))
+        raw.read_cloud(put("a.parquet", parquet(x=pa.array(list("abcde")))))
     with pytest.raises(hf.ReadError, match=r"no columns x, y, z of numbers; 'x' is timestamp"):
-        hf.read_cloud(put("a.parquet", parquet(x=pa.array([0, 1, 2, 3, 4], pa.timestamp("s")))))
+        raw.read_cloud(put("a.parquet", parquet(x=pa.array([0, 1, 2, 3, 4], pa.timestamp("s")))))
 
 
 @pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "zstd", "brotli", "lz4"])
@@ -236,6 +237,6 @@ def test_parquet_in_all_its_forms(put, compression, version):
         pa.table({**{a: points[:, i] for i, a in enumerate("xyz")}, "word": words}), buffer, compression=compression,
         data_page_version=version, row_group_size=1500, data_page_size=512, write_page_index=version == "2.0",
     )  # fmt: skip
-    cloud = hf.read_cloud(put("a.parquet", buffer.getvalue()))
+    cloud = raw.read_cloud(put("a.parquet", buffer.getvalue()))
     np.testing.assert_array_equal(cloud.points, points)
     assert cloud.columns["word"].tolist() == words.tolist()

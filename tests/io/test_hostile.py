@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from tests.helpers import raw
 from tests.helpers.file_samples import SAMPLES
 from tests.helpers.process import environment
 
@@ -21,7 +22,7 @@ from tests.helpers.process import environment
 def attempt(path, **options):
     """Read; the answer is a cloud or a ReadError that names the file. Anything else fails the test."""
     try:
-        return hf.read_cloud(path, **options)
+        return raw.read_cloud(path, **options)
     except hf.ReadError as error:
         found = error
     assert str(path) in str(found)
@@ -217,7 +218,7 @@ def test_places_that_are_no_files(tmp_path):
         problems["pipe.xyz"] = "not a regular file"
     for name, problem in problems.items():
         with pytest.raises(hf.ReadError, match=problem):
-            hf.read_points(tmp_path / name)
+            raw.read_points(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

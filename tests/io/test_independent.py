@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from tests.helpers import raw
 from tests.helpers.file_samples import CIF, COLUMNS, PDB, POINTS, SAMPLES
 
 
@@ -18,7 +19,7 @@ def test_alpha_carbons_as_gemmi_counts_them(tmp_path, name, content):
     structure.remove_alternative_conformations()
     for number, model in enumerate(structure, 1):
         atoms = [a for c in model for r in c for a in r if a.name == "CA" and a.element == gemmi.Element("C")]
-        assert len(hf.read_points(path, model=number)) == len(atoms)
+        assert len(raw.read_points(path, model=number)) == len(atoms)
 
 
 @pytest.mark.parametrize("name", ["little.ply", "big.ply", "text.ply"])
@@ -26,7 +27,7 @@ def test_ply_as_plyfile_reads_it(tmp_path, name):
     plyfile = pytest.importorskip("plyfile")
     (tmp_path / name).write_bytes(SAMPLES[name][0])
     vertex = plyfile.PlyData.read(io.BytesIO(SAMPLES[name][0]))["vertex"]
-    cloud = hf.read_cloud(tmp_path / name)
+    cloud = raw.read_cloud(tmp_path / name)
     np.testing.assert_array_equal(cloud.points, np.stack([vertex[a] for a in "xyz"], axis=1))
     for column, values in cloud.columns.items():
         np.testing.assert_array_equal(values, vertex[column])
@@ -45,7 +46,9 @@ def test_laspy_reads_what_we_write(tmp_path):
     laspy = pytest.importorskip("laspy")
     hf.write_points(tmp_path / "a.laz", POINTS, {**COLUMNS, "intensity": np.arange(9, dtype=np.uint16)})
     las = laspy.read(tmp_path / "a.laz")
-    np.testing.assert_array_equal(np.stack([las.x, las.y, las.z], axis=1), hf.read_points(tmp_path / "a.laz"))
+    np.testing.assert_array_equal(
+        np.stack([las.x, las.y, las.z], axis=1), raw.read_points(tmp_path / "a.laz")
+    )
     assert list(las.point_format.extra_dimension_names) == ["charge", "weight"]
     assert las.intensity.tolist() == list(range(9))
 
@@ -64,7 +67,7 @@ def test_every_point_format_as_laspy_reads_it(tmp_path, point_format):
     las.extra = rng.integers(0, 2**16, m)
     for name in ("a.las", *(["a.laz"] if point_format not in (4, 5, 9, 10) else [])):
         las.write(tmp_path / name)
-        cloud, other = hf.read_cloud(tmp_path / name), laspy.read(tmp_path / name)
+        cloud, other = raw.read_cloud(tmp_path / name), laspy.read(tmp_path / name)
         np.testing.assert_array_equal(cloud.points, np.stack([other.x, other.y, other.z], axis=1))
         assert set(cloud.columns) == set(other.point_format.dimension_names) - {"X", "Y", "Z"}
         for column, values in cloud.columns.items():
@@ -95,12 +98,12 @@ def test_chunks_of_their_own_sizes_as_in_copc(tmp_path):
     compressor.done()
     path = tmp_path / "a.copc.laz"
     path.write_bytes(out.getvalue())
-    np.testing.assert_array_equal(hf.read_points(path), np.stack([las.x, las.y, las.z], axis=1))
+    np.testing.assert_array_equal(raw.read_points(path), np.stack([las.x, las.y, las.z], axis=1))
     for place in range(len(head), len(head) + 60):  # first sizes of the first chunk
         damaged = bytearray(out.getvalue())
         damaged[place] ^= 0xFF
         path.write_bytes(damaged)
         try:
-            assert len(hf.read_points(path)) == 3000
+            assert len(raw.read_points(path)) == 3000
         except hf.ReadError:
             continue

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from tests.helpers import raw
 
 laspy = pytest.importorskip("laspy")
 lazrs = pytest.importorskip("lazrs")
@@ -57,7 +58,7 @@ def test_laz_without_a_chunk_table(tmp_path, point_format):
     las = tile(point_format, version="1.2")
     data = pointwise(written(las, True))
     (tmp_path / "a.laz").write_bytes(data)
-    cloud = hf.read_cloud(tmp_path / "a.laz")
+    cloud = raw.read_cloud(tmp_path / "a.laz")
     np.testing.assert_array_equal(cloud.points, np.stack([las.x, las.y, las.z], axis=1))
     for name in las.point_format.dimension_names:
         if name not in "XYZ":
@@ -68,7 +69,7 @@ def test_laz_without_a_chunk_table(tmp_path, point_format):
     for size in range(len(data) - 200, len(data), 40):  # cut off inside the stream: never other points
         (tmp_path / "b.laz").write_bytes(data[:size])
         try:
-            assert len(hf.read_points(tmp_path / "b.laz")) == 300
+            assert len(raw.read_points(tmp_path / "b.laz")) == 300
         except hf.ReadError:
             continue
 
@@ -84,7 +85,7 @@ def test_what_is_newer_is_not_called_damaged(tmp_path, place, value):
     data[at : at + 2] = value
     (tmp_path / "a.laz").write_bytes(data)
     with pytest.raises(hf.ReadError, match="newer than this reader") as caught:
-        hf.read_points(tmp_path / "a.laz")
+        raw.read_points(tmp_path / "a.laz")
     assert "damaged" not in str(caught.value)
 
 
@@ -93,7 +94,7 @@ def test_a_newer_las_version(tmp_path):
     data[25] = 5
     (tmp_path / "a.las").write_bytes(data)
     with pytest.raises(hf.ReadError, match=r"LAS version 1\.5, newer than this reader"):
-        hf.read_points(tmp_path / "a.las")
+        raw.read_points(tmp_path / "a.las")
 
 
 def with_wkt(las, behind: bool = False):
@@ -112,7 +113,7 @@ def test_wkt_survives(tmp_path, suffix, behind):
     las = with_wkt(tile(6), behind)
     las.header.global_encoding.gps_time_type = laspy.header.GpsTimeType.STANDARD
     (tmp_path / "a.las").write_bytes(written(las, False))
-    cloud = hf.read_cloud(tmp_path / "a.las")
+    cloud = raw.read_cloud(tmp_path / "a.las")
     hf.write_points(tmp_path / f"b{suffix}", cloud.points, cloud.columns, notes=cloud.notes)
     again = laspy.read(tmp_path / f"b{suffix}")
     assert again.header.global_encoding.wkt
@@ -131,7 +132,7 @@ def test_geotiff_keys_and_point_format_survive(tmp_path, point_format):
     las.header.vlrs.append(laspy.VLR("LASF_Projection", 34735, "keys", keys))
     las.header.vlrs.append(laspy.VLR("someone", 7, "else", b"\x00\x01\x02"))
     (tmp_path / "a.las").write_bytes(written(las, False))
-    cloud = hf.read_cloud(tmp_path / "a.las", budget=100)
+    cloud = raw.read_cloud(tmp_path / "a.las", budget=100)
     hf.write_points(
         tmp_path / "b.laz", cloud.points, {**cloud.columns, "made": np.arange(100.0)}, notes=cloud.notes
     )
@@ -144,13 +145,13 @@ def test_geotiff_keys_and_point_format_survive(tmp_path, point_format):
     assert [d.description for d in again.point_format.extra_dimensions] == ["width of the echo", ""]
     for name in cloud.columns:
         np.testing.assert_array_equal(np.asarray(again[name]), cloud.columns[name], err_msg=name)
-    assert hf.read_cloud(tmp_path / "b.laz").notes["vlrs"] == cloud.notes["vlrs"]
+    assert raw.read_cloud(tmp_path / "b.laz").notes["vlrs"] == cloud.notes["vlrs"]
 
 
 def test_columns_that_the_old_format_cannot_hold(tmp_path):
     """Class 200 does not fit into format 1, but into format 6."""
     (tmp_path / "a.las").write_bytes(written(tile(1), False))
-    cloud = hf.read_cloud(tmp_path / "a.las")
+    cloud = raw.read_cloud(tmp_path / "a.las")
     columns = {**cloud.columns, "classification": np.full(300, 200, np.uint8)}
     hf.write_points(tmp_path / "b.las", cloud.points, columns, notes=cloud.notes)
     assert laspy.read(tmp_path / "b.las").classification.tolist() == [200] * 300
@@ -164,7 +165,9 @@ def test_descriptions(tmp_path):
     texts = {"made": "sqrt(t) = 0.25 m, and a lot more than 32 bytes"}
     for suffix in (".las", ".ply", ".parquet", ".csv"):
         hf.write_points(tmp_path / f"a{suffix}", np.eye(3), columns, descriptions=texts)
-        np.testing.assert_array_equal(hf.read_cloud(tmp_path / f"a{suffix}").columns["made"], columns["made"])
+        np.testing.assert_array_equal(
+            raw.read_cloud(tmp_path / f"a{suffix}").columns["made"], columns["made"]
+        )
     dimension = laspy.read(tmp_path / "a.las").point_format.dimension_by_name("made")
     assert dimension.description == texts["made"][:32]
     assert dimension.dtype == np.float32

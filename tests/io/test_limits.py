@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import heatfield as hf
+from tests.helpers import raw
 from tests.helpers.attacks import ESCAPES, HUNGRY
 
 
@@ -17,7 +18,7 @@ def test_only_read_errors_escape(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(ESCAPES[name])
     with pytest.raises(hf.ReadError) as caught:
-        hf.read_cloud(path)
+        raw.read_cloud(path)
     assert str(path) in str(caught.value)
     assert caught.value.__cause__ is None, "found by the last guard only, not by the reader"
     assert len(str(caught.value)) < 1000 + len(str(path))
@@ -28,7 +29,7 @@ def test_whatever_a_reader_throws_becomes_a_read_error(tmp_path, monkeypatch):
     (tmp_path / "a.xyz").write_bytes(b"1 2 3\n")
     monkeypatch.setattr("heatfield.io._read.read_table", lambda *_: 1 / 0)
     with pytest.raises(hf.ReadError, match=r"a\.xyz.*ZeroDivisionError") as caught:
-        hf.read_cloud(tmp_path / "a.xyz")
+        raw.read_cloud(tmp_path / "a.xyz")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from tests.helpers import raw
 
 SQUARE = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
 HALVES = [[0, 1, 2], [0, 2, 3]]
@@ -51,7 +52,7 @@ OFF = {
 
 @pytest.mark.parametrize("name", OFF)
 def test_off_is_tokens(put, name):
-    cloud = hf.read_cloud(put("a.off", OFF[name]))
+    cloud = raw.read_cloud(put("a.off", OFF[name]))
     assert cloud.format == "off"
     assert cloud.points.tolist() == SQUARE
     assert cloud.faces.tolist() == HALVES
@@ -68,14 +69,14 @@ def test_off_is_tokens(put, name):
     ],
 )
 def test_off_has_the_dimension_that_it_states(put, content, points):
-    assert hf.read_points(put("a.off", content)).tolist() == points
+    assert raw.read_points(put("a.off", content)).tolist() == points
 
 
 def test_off_columns_have_names(put):
-    cloud = hf.read_cloud(put("a.off", OFF["STCNOFF"]))
+    cloud = raw.read_cloud(put("a.off", OFF["STCNOFF"]))
     assert list(cloud.columns) == ["nx", "ny", "nz", "red", "green", "blue", "alpha", "s", "t"]
     assert cloud.columns["nz"].tolist() == [1] * 4
-    assert list(hf.read_cloud(put("a.off", OFF["bare vertex colours"])).columns) == [
+    assert list(raw.read_cloud(put("a.off", OFF["bare vertex colours"])).columns) == [
         "column4",
         "column5",
         "column6",
@@ -98,26 +99,26 @@ def test_off_columns_have_names(put):
 )
 def test_off_errors(put, content, problem):
     with pytest.raises(hf.ReadError, match=problem):
-        hf.read_cloud(put("a.off", content))
+        raw.read_cloud(put("a.off", content))
 
 
 def test_obj_lines_that_go_on(put):
     content = b"v 0 0 0\nv 1 \\\n0 0\nv 1 1 0\nv 0 1 0\nf 1 \\\r\n 2 \\\n3 4\n# end \\\n"
-    cloud = hf.read_cloud(put("a.obj", content))
+    cloud = raw.read_cloud(put("a.obj", content))
     assert cloud.points.tolist() == SQUARE
     assert cloud.faces.tolist() == HALVES
     with pytest.raises(hf.ReadError, match="ends inside a continued line"):
-        hf.read_cloud(put("a.obj", b"v 0 0 0\nv 1 1 \\\n"))
+        raw.read_cloud(put("a.obj", b"v 0 0 0\nv 1 1 \\\n"))
 
 
 def test_obj_colours_on_some_vertices(put):
     content = b"v 0 0 0 1 0.5 0\nv 1 0 0\nv 1 1 0 1 0.5 0 # red\nv 0 1 0 1.0\nf 1 2 3 4\n"
-    cloud = hf.read_cloud(put("a.obj", content))
+    cloud = raw.read_cloud(put("a.obj", content))
     assert cloud.points.tolist() == SQUARE
     np.testing.assert_array_equal(cloud.columns["green"], [0.5, np.nan, 0.5, np.nan])
     np.testing.assert_array_equal(cloud.columns["red"], [1, np.nan, 1, 1])
     many = b"v 0 0 0\n" * 60_000 + b"v 1 1 1 0 0 1\n" * 60_000  # the colours start in another piece
-    cloud = hf.read_cloud(put("b.obj", many))
+    cloud = raw.read_cloud(put("b.obj", many))
     assert np.isnan(cloud.columns["blue"][:60_000]).all()
     assert (cloud.columns["blue"][60_000:] == 1).all()
 
@@ -131,7 +132,7 @@ def test_obj_corners(put, corners):
         b"mtllib a#b.mtl\no x\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvn 0 0 1\nusemtl y\ns off\nf "
         + corners
     )
-    assert hf.read_cloud(put("a.obj", content)).faces.tolist() == HALVES
+    assert raw.read_cloud(put("a.obj", content)).faces.tolist() == HALVES
 
 
 FACET = b"  facet normal 0 0 1\n    outer loop\n      vertex 0 0 0\n      vertex 1 0 0\n      vertex 1 1 0\n    endloop\n  endfacet\n"
@@ -148,7 +149,7 @@ FACET = b"  facet normal 0 0 1\n    outer loop\n      vertex 0 0 0\n      vertex
     ],
 )
 def test_stl_with_a_blank_first_line_and_more(put, content):
-    cloud = hf.read_cloud(put("a.stl", content))
+    cloud = raw.read_cloud(put("a.stl", content))
     assert cloud.points.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0]]
     assert cloud.faces.tolist() == [[0, 1, 2]] * content.lower().count(b"endfacet")
 
@@ -157,7 +158,7 @@ def test_stl_with_a_blank_first_line_and_more(put, content):
     "content", [b"solid nothing\nendsolid nothing\n", b"made".ljust(80) + struct.pack("<I", 0)]
 )
 def test_an_empty_stl(put, content):
-    cloud = hf.read_cloud(put("a.stl", content))
+    cloud = raw.read_cloud(put("a.stl", content))
     assert cloud.points.shape == (0, 3)
     assert cloud.faces is None
 
@@ -167,6 +168,6 @@ def test_stl_corners_merge_as_unique_does(put):
     corners = rng.integers(-1, 2, size=(200, 3, 3)).astype("<f4")
     rows = np.zeros(200, np.dtype([("n", "<f4", 3), ("c", "<f4", (3, 3)), ("m", "<u2")]))
     rows["c"] = corners
-    cloud = hf.read_cloud(put("a.stl", bytes(80) + struct.pack("<I", 200) + rows.tobytes()))
+    cloud = raw.read_cloud(put("a.stl", bytes(80) + struct.pack("<I", 200) + rows.tobytes()))
     np.testing.assert_array_equal(cloud.points, np.unique(corners.reshape(-1, 3), axis=0))
     np.testing.assert_array_equal(cloud.points[cloud.faces], corners)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from tests.helpers import raw
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def atom(
 
 
 def points_of(path, **options):
-    return hf.read_points(path, **options)[:, 0].tolist()
+    return raw.read_points(path, **options)[:, 0].tolist()
 
 
 def test_names_in_column_13_inside_amino_acids(put):
@@ -77,7 +78,7 @@ def test_frames_divided_by_end(put):
     assert points_of(path, model=3) == [3, 3.5]
     assert len(points_of(path, model=None)) == 6
     with pytest.raises(hf.ReadError, match="6 atoms in 3 models, so there is no model 4"):
-        hf.read_points(path, model=4)
+        raw.read_points(path, model=4)
     named = "".join(f"MODEL {k}\n{atom(1, x=k)}ENDMDL\nEND\n" for k in (1, 2))
     assert points_of(put("b.pdb", named.encode()), model=2) == [2]
     assert points_of(put("b.pdb", named.encode()), model=None) == [1, 2]
@@ -92,7 +93,7 @@ def test_serials_of_six_digits(put, pushed, record):
         lines = "".join(
             atom(s, x=s - 99998, record=record, residue="MSE", pushed=pushed) for s in (99999, 100000)
         )
-    cloud = hf.read_cloud(put("a.pdb", lines.encode()))
+    cloud = raw.read_cloud(put("a.pdb", lines.encode()))
     assert cloud.points.tolist() == [[1, 2, 3], [2, 2, 3]]
     assert cloud.columns["atom"].tolist() == ["CA", "CA"]
     assert cloud.columns["residue"].tolist()[1] == "MSE"
@@ -104,7 +105,7 @@ def test_hybrid_36(put):
         + atom("A0000", x=2, number="A000")
         + atom("A0001", x=3, number="A001")
     )
-    cloud = hf.read_cloud(put("a.pdb", lines.encode()))
+    cloud = raw.read_cloud(put("a.pdb", lines.encode()))
     assert cloud.points[:, 0].tolist() == [1, 2, 3]
     assert cloud.columns["residue_number"].tolist() == ["9999", "A000", "A001"]
 
@@ -131,12 +132,12 @@ _atom_site.Cartn_z
 def test_no_alpha_carbon_is_an_error_that_says_what_to_do(put, name, content):
     path = put(name, content.encode())
     with pytest.raises(hf.ReadError, match=r"has 3 atoms, but none named CA .*atoms='all'"):
-        hf.read_points(path)
-    assert len(hf.read_points(path, atoms="all")) == 3
+        raw.read_points(path)
+    assert len(raw.read_points(path, atoms="all")) == 3
     with pytest.raises(hf.ReadError, match="none of chain 'Q'; its chains are 'A'"):
-        hf.read_points(path, chain="Q", atoms="all")
+        raw.read_points(path, chain="Q", atoms="all")
     with pytest.raises(hf.ReadError, match="no model 2"):
-        hf.read_points(path, model=2)
+        raw.read_points(path, model=2)
 
 
 def test_describe_lists_a_molecule_without_alpha_carbons(put, tmp_path, capsys):
@@ -145,10 +146,10 @@ def test_describe_lists_a_molecule_without_alpha_carbons(put, tmp_path, capsys):
     put("dna.pdb", (atom(1, " P  ", "DA") + atom(2, " C1'", "DA")).encode())
     put("fold.pdb", "".join(atom(i, x=i**1.5, number=i) for i in range(1, 9)).encode())
     table = tmp_path / "t.csv"
-    assert main(["describe", str(tmp_path), "-o", str(table), "--jobs", "1", "--quiet"]) == 1
+    assert main(["describe", str(tmp_path), "-o", str(table), "--n-jobs", "1", "--quiet"]) == 1
     errors = (tmp_path / "t.errors.csv").read_text()
     assert "dna.pdb" in errors
-    assert "--atoms all" in errors
+    assert "atoms='all'" in errors
     assert "fold.pdb" in table.read_text()
     capsys.readouterr()
 
@@ -163,11 +164,11 @@ def test_describe_lists_a_molecule_without_alpha_carbons(put, tmp_path, capsys):
 )
 def test_digits_with_underscores_are_no_numbers(put, name, content, problem):
     with pytest.raises(hf.ReadError, match=problem):
-        hf.read_points(put(name, content.encode()))
+        raw.read_points(put(name, content.encode()))
 
 
 def test_cif_numbers_with_their_uncertainty(put):
-    assert hf.read_points(put("a.cif", CIF.format("C CA GLY A 1.25(3) -2.5(10) 3\n").encode())).tolist() == [
+    assert raw.read_points(put("a.cif", CIF.format("C CA GLY A 1.25(3) -2.5(10) 3\n").encode())).tolist() == [
         [1.25, -2.5, 3]
     ]
 
@@ -190,25 +191,25 @@ WATER = b"3\nwater, by hand\nO  0.0 0.0 0.1\nH  0.0 0.75 -0.5\nH  0.0 -0.75 -0.5
     ],
 )
 def test_xyz_of_chemistry(put, content):
-    cloud = hf.read_cloud(put("a.xyz", content))
+    cloud = raw.read_cloud(put("a.xyz", content))
     assert cloud.points.tolist() == [[0, 0, 0.1], [0, 0.75, -0.5], [0, -0.75, -0.5]]
     assert cloud.columns["element"].tolist()[0] in ("O", "8", "O1")
 
 
 def test_xyz_frames_are_models(put):
     path = put("a.xyz", WATER + WATER.replace(b"0.1", b"9.5") + b"\n")
-    assert hf.read_points(path)[0, 2] == 0.1
-    assert hf.read_points(path, model=2)[0, 2] == 9.5
-    cloud = hf.read_cloud(path, model=None)
+    assert raw.read_points(path)[0, 2] == 0.1
+    assert raw.read_points(path, model=2)[0, 2] == 9.5
+    cloud = raw.read_cloud(path, model=None)
     assert cloud.columns["model"].tolist() == [1, 1, 1, 2, 2, 2]
     with pytest.raises(hf.ReadError, match="2 models, so there is no model 3"):
-        hf.read_points(path, model=3)
+        raw.read_points(path, model=3)
 
 
 def test_extended_xyz(put):
     comment = b'Lattice="5 0 0 0 5 0 0 0 5" Properties=species:S:1:forces:R:3:pos:R:3:tag:I:1 energy=-1'
     rows = b"Si 9 9 9 1 2 3 7\nO 8 8 8 4 5 6 -1\n"
-    cloud = hf.read_cloud(put("a.xyz", b"2\n" + comment + b"\n" + rows))
+    cloud = raw.read_cloud(put("a.xyz", b"2\n" + comment + b"\n" + rows))
     assert cloud.points.tolist() == [[1, 2, 3], [4, 5, 6]]
     assert cloud.columns["element"].tolist() == ["Si", "O"]
     assert cloud.columns["forces_1"].tolist() == [9, 8]
@@ -225,26 +226,26 @@ def test_extended_xyz(put):
 )
 def test_xyz_errors(put, content, problem):
     with pytest.raises(hf.ReadError, match=problem):
-        hf.read_points(put("a.xyz", content))
+        raw.read_points(put("a.xyz", content))
 
 
 def test_tables_stay_tables(put):
     """A plain table of numbers, and PTS with its count, are not chemistry."""
-    assert hf.read_points(put("a.xyz", b"1 2 3\n4 5 6\n7 8 9\n")).tolist() == [
+    assert raw.read_points(put("a.xyz", b"1 2 3\n4 5 6\n7 8 9\n")).tolist() == [
         [1, 2, 3],
         [4, 5, 6],
         [7, 8, 9],
     ]
-    assert hf.read_points(put("a.pts", b"2\n1 2 3 4\n5 6 7 8\n")).tolist() == [[1, 2, 3], [5, 6, 7]]
-    assert hf.read_points(put("b.xyz", b"2\n1 2 3\n5 6 7\n")).tolist() == [[1, 2, 3], [5, 6, 7]]
-    assert hf.read_points(put("c.xyz", b"1.5 2 3 4\n5 6 7 8\n")).tolist() == [[1.5, 2, 3], [5, 6, 7]]
+    assert raw.read_points(put("a.pts", b"2\n1 2 3 4\n5 6 7 8\n")).tolist() == [[1, 2, 3], [5, 6, 7]]
+    assert raw.read_points(put("b.xyz", b"2\n1 2 3\n5 6 7\n")).tolist() == [[1, 2, 3], [5, 6, 7]]
+    assert raw.read_points(put("c.xyz", b"1.5 2 3 4\n5 6 7 8\n")).tolist() == [[1.5, 2, 3], [5, 6, 7]]
 
 
 def test_a_superscript_is_no_atomic_number(put):
     """Found by fuzzing: str.isdigit() says yes, int() says no."""
     path = put("a.pts", "2\n1 2 3 100 255 0 0\n\u00b3 5 6 200 0 255 0\n".encode("latin-1"))
     with pytest.raises(hf.ReadError, match=r"line 3: column 1: '\u00b3' is not a number"):
-        hf.read_cloud(path)
+        raw.read_cloud(path)
 
 
 def _read_both(path, monkeypatch, **options):
@@ -257,7 +258,7 @@ def _read_both(path, monkeypatch, **options):
             if not whole:
                 patch.setattr(_pdb, "atom_lines", lambda lines: None)  # noqa: ARG005
             try:
-                found.append(hf.read_cloud(path, **options))
+                found.append(raw.read_cloud(path, **options))
             except hf.ReadError as error:
                 found.append(str(error))
     return found

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from tests.helpers import raw
 
 HEAD = (
     "VERSION 0.7\nFIELDS X Y Z Intensity GpsTime\nSIZE 8 8 8 2 8\nTYPE F F F U F\nCOUNT 1 1 1 1 1\n"
@@ -35,7 +36,7 @@ BODIES = {
 @pytest.mark.parametrize("name", ["a.pcd", "noname", "a.PCD", "a.xyz"])
 def test_upper_case_fields_without_a_first_comment(tmp_path, kind, name):
     (tmp_path / name).write_bytes(HEAD.format(kind).encode() + BODIES[kind])
-    cloud = hf.read_cloud(tmp_path / name)
+    cloud = raw.read_cloud(tmp_path / name)
     assert cloud.format == "pcd"
     assert cloud.points.tolist() == [[1.5, 2, 3], [4, 5, 6]]
     assert cloud.columns["Intensity"].tolist() == [40, 50]
@@ -47,7 +48,7 @@ def test_windows_line_ends_and_organised_clouds(tmp_path):
     (tmp_path / "a.pcd").write_bytes(
         (head.format("ascii").encode() + BODIES["ascii"]).replace(b"\n", b"\r\n")
     )
-    assert len(hf.read_points(tmp_path / "a.pcd")) == 2
+    assert len(raw.read_points(tmp_path / "a.pcd")) == 2
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_headers(tmp_path, old, new, problem):
     content = HEAD.format("ascii").replace(old, new).encode() + BODIES["ascii"]
     (tmp_path / "a.pcd").write_bytes(content)
     if problem is None:
-        assert len(hf.read_points(tmp_path / "a.pcd")) == 2
+        assert len(raw.read_points(tmp_path / "a.pcd")) == 2
         return
     with pytest.raises(hf.ReadError, match=problem):
-        hf.read_points(tmp_path / "a.pcd")
+        raw.read_points(tmp_path / "a.pcd")

@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-import heatfield as hf
+from tests.helpers import raw
 from tests.helpers.dialects import DIALECTS
 
 BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
@@ -17,7 +17,7 @@ def test_the_numbers_that_went_in(tmp_path, name):
     dialect = BY_NAME[name]
     path = tmp_path / name
     path.write_bytes(dialect.content)
-    cloud = hf.read_cloud(path, **dialect.options)
+    cloud = raw.read_cloud(path, **dialect.options)
     np.testing.assert_array_equal(cloud.points, dialect.points)
     assert (cloud.faces is None) == (dialect.faces is None)
     if dialect.faces is not None:
@@ -78,7 +78,7 @@ def test_as_others_read_it(tmp_path, name, peer):
     path = tmp_path / name
     path.write_bytes(dialect.content)
     theirs, faces = READERS[peer](path, dialect.content)
-    cloud = hf.read_cloud(path, **dialect.options)
+    cloud = raw.read_cloud(path, **dialect.options)
     single = theirs.dtype == np.float32 or peer in ("morphio", "trimesh")  # some keep single precision
     if peer == "morphio":  # sections repeat the points at which they part
         near = np.abs(theirs[:, None] - cloud.points[None]).max(axis=2)

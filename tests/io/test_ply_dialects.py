@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from tests.helpers import raw
 
 ORDERS = {"ascii": "", "binary_little_endian": "<", "binary_big_endian": ">"}
 VERTEX = "element vertex 5\nproperty float x\nproperty float y\nproperty double z\nproperty uchar red\n"
@@ -66,7 +67,7 @@ def put(tmp_path):
 @pytest.mark.parametrize("polygons", [FLAT, [[0, 1, 2, 3], [1, 2, 4]], [[0], [], [0, 1], [0, 1, 2, 3, 4]]])
 def test_faces_with_more_than_corners_in_any_order(put, form, first, polygons):
     parts = [vertices(form), rich_faces(form, polygons)]
-    cloud = hf.read_cloud(put(made(form, parts if first == "vertex" else parts[::-1])))
+    cloud = raw.read_cloud(put(made(form, parts if first == "vertex" else parts[::-1])))
     assert cloud.points.tolist() == [list(c[:3]) for c in CORNERS]
     assert cloud.columns["red"].tolist() == [9, 8, 7, 6, 5]
     assert cloud.faces.tolist() == [[p[0], p[i], p[i + 1]] for p in polygons for i in range(1, len(p) - 1)]
@@ -87,7 +88,7 @@ def test_other_elements_around(put, form):
         "element face 2\nproperty list ushort uint vertex_index\n",
         [a_list(form, "H", "I", v) for v in FLAT[:2]],
     )
-    cloud = hf.read_cloud(
+    cloud = raw.read_cloud(
         put(made(form, [strips, faces, edges, vertices(form), strips_named("more", strips)]))
     )
     assert cloud.faces.tolist() == FLAT[:2]
@@ -107,7 +108,7 @@ def test_every_type_of_corner_and_length(put, form, kind):
         f"element face 3\nproperty list {names[kind]} {names[kind]} vertex_indices\n",
         [a_list(form, kind, kind, p) for p in polygons],
     )
-    cloud = hf.read_cloud(put(made(form, [vertices(form), faces])))
+    cloud = raw.read_cloud(put(made(form, [vertices(form), faces])))
     assert cloud.faces.tolist() == [[0, 1, 2], [0, 1, 2], [0, 2, 3], [4, 3, 2]]
 
 
@@ -115,18 +116,18 @@ def test_every_type_of_corner_and_length(put, form, kind):
 @pytest.mark.parametrize("polygons", [[[0, 1, 5]], [[0, 1, -1]], [[0, 1, 2], [0, 1, 2, 9]]])
 def test_corners_that_do_not_exist(put, form, polygons):
     with pytest.raises(hf.ReadError, match=r"triangle \d: a corner is vertex (5|-1|9), but there are 5"):
-        hf.read_cloud(put(made(form, [rich_faces(form, polygons), vertices(form)])))
+        raw.read_cloud(put(made(form, [rich_faces(form, polygons), vertices(form)])))
 
 
 def test_line_ends_of_other_systems(put):
     content = made("ascii", [vertices("ascii"), rich_faces("ascii", FLAT)])
     for end in (b"\r\n", b"\r"):
-        assert hf.read_cloud(put(content.replace(b"\n", end))).faces.tolist() == FLAT
+        assert raw.read_cloud(put(content.replace(b"\n", end))).faces.tolist() == FLAT
     binary = made("binary_little_endian", [vertices("binary_little_endian")])
     split = binary.index(b"end_header\n") + 11
     for end in (b"\r\n", b"\r"):
         again = binary[:split].replace(b"\n", end) + binary[split:]
-        assert len(hf.read_points(put(again))) == 5
+        assert len(raw.read_points(put(again))) == 5
 
 
 def test_a_vertex_that_is_not_finite_goes_with_its_faces(put):
@@ -138,8 +139,8 @@ def test_a_vertex_that_is_not_finite_goes_with_its_faces(put):
     rows = ["0 0 0 1", "nan 0 0 2", "1 1 0 3", "0 1 0 4", "0 0 1 5"]
     path = put((head + "\n".join([*rows, "3 0 1 2", "3 0 2 3", "3 2 3 4"]) + "\n").encode())
     with pytest.raises(hf.ReadError, match=r"point 1: .*1 of 5 points.*invalid='drop'"):
-        hf.read_cloud(path)
-    cloud = hf.read_cloud(path, invalid="drop")
+        raw.read_cloud(path)
+    cloud = raw.read_cloud(path, invalid="drop")
     assert cloud.points.tolist() == [[0, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]]
     assert cloud.columns["red"].tolist() == [1, 3, 4, 5]
     assert cloud.faces.tolist() == [[0, 1, 2], [1, 2, 3]]
@@ -148,7 +149,7 @@ def test_a_vertex_that_is_not_finite_goes_with_its_faces(put):
 
 def test_a_mesh_without_sound_faces_is_points(put):
     path = put(b"OFF\n3 1 0\nnan 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "a.off")
-    cloud = hf.read_cloud(path, invalid="drop")
+    cloud = raw.read_cloud(path, invalid="drop")
     assert cloud.faces is None
     assert cloud.points.tolist() == [[1, 0, 0], [0, 1, 0]]
 
@@ -159,7 +160,7 @@ def test_many_mixed_polygons_against_a_plain_loop(put):
     plain = [[p[0], p[i], p[i + 1]] for p in polygons for i in range(1, len(p) - 1)]
     for form in ORDERS:
         assert (
-            hf.read_cloud(put(made(form, [vertices(form), rich_faces(form, polygons)]))).faces.tolist()
+            raw.read_cloud(put(made(form, [vertices(form), rich_faces(form, polygons)]))).faces.tolist()
             == plain
         )
 
@@ -190,7 +191,7 @@ def test_lists_of_vertices_are_passed_over(put, form, lengths, first):
     plyfile = pytest.importorskip("plyfile")
     parts = [listed(form, lengths), rich_faces(form, FLAT)]
     path = put(made(form, parts if first == "vertex" else parts[::-1]))
-    cloud = hf.read_cloud(path)
+    cloud = raw.read_cloud(path)
     peer = plyfile.PlyData.read(path)["vertex"]
     np.testing.assert_array_equal(cloud.points, np.stack([peer[c] for c in "xyz"], axis=1))
     np.testing.assert_array_equal(cloud.points, np.array(CORNERS)[:, :3])
@@ -206,11 +207,11 @@ def test_vertices_with_lists_that_end_early_are_refused(put, form, lengths):
     head = whole.index(b"end_header\n") + len(b"end_header\n")
     for cut in range(head, len(whole) - 2):
         with pytest.raises(hf.ReadError):
-            hf.read_cloud(put(whole[:cut]))
+            raw.read_cloud(put(whole[:cut]))
 
 
 @pytest.mark.parametrize("length", ["-1", "x", "1_0", "1.0", "99999999999999999999", "3"])
 def test_a_wrong_length_of_a_list_is_named_by_its_line(put, length):
     text = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty list int int a\nend_header\n"
     with pytest.raises(hf.ReadError, match="line 7"):
-        hf.read_cloud(put(f"{text}0.5 {length} 7\n".encode()))
+        raw.read_cloud(put(f"{text}0.5 {length} 7\n".encode()))

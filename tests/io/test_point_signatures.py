@@ -6,13 +6,14 @@ import pytest
 import heatfield as hf
 from heatfield.io import write_signatures
 from heatfield.io._point_signatures import coordinate_unit
+from tests.helpers import raw
 from tests.helpers.file_samples import PDB
 
 
 @pytest.fixture
 def protein(tmp_path):
     (tmp_path / "a.pdb").write_bytes(PDB if isinstance(PDB, bytes) else PDB.encode())
-    return hf.read_cloud(tmp_path / "a.pdb", atoms="all")
+    return raw.read_cloud(tmp_path / "a.pdb", atoms="all")
 
 
 def test_the_unit_of_a_molecule_is_named_in_plain_letters(protein, tmp_path):
@@ -28,7 +29,7 @@ def test_columns_of_words_stay_where_the_format_holds_them(protein, tmp_path, su
     """PCD and PLY have no words: these columns are left out, instead of no file at all."""
     s = hf.signatures(protein.points, lengths=[1.0, 2.5])
     write_signatures(str(tmp_path / f"a.{suffix}"), protein, s)
-    again = hf.read_cloud(tmp_path / f"a.{suffix}")
+    again = raw.read_cloud(tmp_path / f"a.{suffix}")
     np.testing.assert_allclose(again.columns["dimension_s1"], s.dimension[:, 1])
     assert ("residue" in again.columns) == (suffix == "npz")
     assert "occupancy" in again.columns

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from tests.helpers import raw
 from tests.helpers.file_samples import CIF, COLUMNS, PDB, POINTS, SAMPLES, SWC
 
 
@@ -22,7 +23,7 @@ def put(tmp_path):
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_sample_is_read(put, name):
     content, count = SAMPLES[name]
-    points = hf.read_points(put(name, content))
+    points = raw.read_points(put(name, content))
     assert points.shape == (count, 3)
     assert points.dtype == np.float64
 
@@ -31,15 +32,15 @@ def test_every_sample_is_read(put, name):
 @pytest.mark.parametrize("lie", ["a.dat", "noname", "a.ply", "a.LAZ", "a.parquet.gz"])
 def test_content_decides_over_a_wrong_suffix(put, name, lie):
     content, count = SAMPLES[name]
-    assert len(hf.read_points(put(lie, content))) == count
+    assert len(raw.read_points(put(lie, content))) == count
 
 
 @pytest.mark.parametrize("name", [n for n in SAMPLES if not n.endswith("gz")])
 def test_gzipped_files_give_the_same(put, name):
     content, _ = SAMPLES[name]
     plain, packed = (
-        hf.read_cloud(put(name, content)),
-        hf.read_cloud(put(name + ".gz", gzip.compress(content))),
+        raw.read_cloud(put(name, content)),
+        raw.read_cloud(put(name + ".gz", gzip.compress(content))),
     )
     np.testing.assert_array_equal(plain.points, packed.points)
     assert list(plain.columns) == list(packed.columns)
@@ -47,26 +48,26 @@ def test_gzipped_files_give_the_same(put, name):
 
 def test_format_by_hand_overrules_detection(put):
     path = put("a.swc", b"1 1 0 0 0 1 -1\n2 2 1 0 0 1 1\n")
-    assert hf.read_cloud(path).format == "swc"
-    assert hf.read_cloud(path, format="table").points[1].tolist() == [2, 2, 1]
+    assert raw.read_cloud(path).format == "swc"
+    assert raw.read_cloud(path, format="table").points[1].tolist() == [2, 2, 1]
     with pytest.raises(ValueError, match="format must be one of"):
-        hf.read_cloud(path, format="docx")
+        raw.read_cloud(path, format="docx")
 
 
 def test_swc_parents_are_rows(put):
-    cloud = hf.read_cloud(put("a.swc", SWC))
+    cloud = raw.read_cloud(put("a.swc", SWC))
     assert cloud.parents.tolist() == [-1, 0, 1, 0]
     assert cloud.columns["id"].tolist() == [1, 2, 5, 4]
     assert cloud.columns["radius"].tolist() == [3.0, 1.0, 1.0, 0.5]
 
 
 def test_swc_any_order_and_several_roots(put):
-    cloud = hf.read_cloud(put("a.swc", b"9 2 1 0 0 1 3\n3 2 0 0 0 1 -1\n4 2 5 5 5 1 -1\n"))
+    cloud = raw.read_cloud(put("a.swc", b"9 2 1 0 0 1 3\n3 2 0 0 0 1 -1\n4 2 5 5 5 1 -1\n"))
     assert cloud.parents.tolist() == [1, -1, -1]
 
 
 def test_swc_without_soma(put):
-    cloud = hf.read_cloud(put("a.swc", SWC), soma="drop")
+    cloud = raw.read_cloud(put("a.swc", SWC), soma="drop")
     assert cloud.columns["type"].tolist() == [3, 3, 2]
     assert cloud.parents.tolist() == [-1, 0, -1]
 
@@ -91,70 +92,70 @@ def test_swc_without_soma(put):
 )
 def test_swc_errors_name_the_line(put, lines, problem):
     with pytest.raises(hf.ReadError, match=problem):
-        hf.read_cloud(put("a.swc", lines), format="swc")
+        raw.read_cloud(put("a.swc", lines), format="swc")
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.pdb", PDB), ("a.cif", CIF)])
 def test_molecules(put, name, content):
     path = put(name, content)
-    cloud = hf.read_cloud(path)
+    cloud = raw.read_cloud(path)
     assert cloud.points[0].tolist() == [11.5, 11, 12]  # the more occupied of two places
     assert "CA" not in cloud.columns["residue"]  # calcium is no alpha carbon
     assert cloud.columns["chain"].tolist()[:2] == ["A", "B"]
-    assert hf.read_points(path, altloc="A")[0, 0] == 11.0
-    assert len(hf.read_points(path, altloc="all")) == len(cloud.points) + 1
-    assert set(hf.read_cloud(path, chain="B").columns["chain"]) == {"B"}
-    assert hf.read_points(path, model=2)[0, 0] == 99.0
-    assert len(hf.read_points(path, model=None)) == len(cloud.points) + 1
-    assert len(hf.read_points(path, atoms="all")) == 5
-    assert hf.read_cloud(path, atoms=("N", "CA")).columns["atom"].tolist()[:2] == ["N", "CA"]
+    assert raw.read_points(path, altloc="A")[0, 0] == 11.0
+    assert len(raw.read_points(path, altloc="all")) == len(cloud.points) + 1
+    assert set(raw.read_cloud(path, chain="B").columns["chain"]) == {"B"}
+    assert raw.read_points(path, model=2)[0, 0] == 99.0
+    assert len(raw.read_points(path, model=None)) == len(cloud.points) + 1
+    assert len(raw.read_points(path, atoms="all")) == 5
+    assert raw.read_cloud(path, atoms=("N", "CA")).columns["atom"].tolist()[:2] == ["N", "CA"]
 
 
 def test_ply_columns_are_found_by_name(put):
-    cloud = hf.read_cloud(put("a.ply", SAMPLES["text.ply"][0]))
+    cloud = raw.read_cloud(put("a.ply", SAMPLES["text.ply"][0]))
     assert cloud.points.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
     assert cloud.columns["red"].dtype == np.uint8
     assert cloud.faces.tolist() == [[0, 1, 2], [0, 2, 3]]
 
 
 def test_big_endian_ply(put):
-    cloud = hf.read_cloud(put("a.ply", SAMPLES["big.ply"][0]))
+    cloud = raw.read_cloud(put("a.ply", SAMPLES["big.ply"][0]))
     assert cloud.points.tolist() == [[1, 0, 5], [2, 0, 5], [3, 1, 5]]
     assert cloud.columns["i"].tolist() == [-1, 0, 300]
     assert cloud.faces.tolist() == [[0, 1, 2], [0, 2, 1]]
 
 
 def test_pcd_forms(put):
-    text = hf.read_cloud(put("a.pcd", SAMPLES["text.pcd"][0]))
+    text = raw.read_cloud(put("a.pcd", SAMPLES["text.pcd"][0]))
     assert text.points.tolist() == [[1, 2, 3], [6, 7, 8]]
     assert text.columns["h_1"].tolist() == [5, 10]
-    assert hf.read_points(put("b.pcd", SAMPLES["packed.pcd"][0])).tolist() == [[1, 2, 3], [1, 2, 4]]
+    assert raw.read_points(put("b.pcd", SAMPLES["packed.pcd"][0])).tolist() == [[1, 2, 3], [1, 2, 4]]
 
 
 def test_meshes_have_faces(put):
     for name in ("a.off", "a.obj", "text.stl", "binary.stl"):
-        cloud = hf.read_cloud(put(name, SAMPLES[name][0]))
+        cloud = raw.read_cloud(put(name, SAMPLES[name][0]))
         assert cloud.faces is not None
         assert cloud.faces.max() < len(cloud.points)
 
 
 def test_tables(put):
-    cloud = hf.read_cloud(put("a.csv", SAMPLES["a.csv"][0]))
+    cloud = raw.read_cloud(put("a.csv", SAMPLES["a.csv"][0]))
     assert cloud.points.tolist() == [[1, 2, 3], [4, 5, 6]]
     assert cloud.columns["id"].tolist() == [7, 8]
     assert cloud.columns["kind"].tolist() == ["leaf", "wood"]
-    assert list(hf.read_cloud(put("a.txt", SAMPLES["a.txt"][0])).columns) == ["Intensity"]
-    assert list(hf.read_cloud(put("a.pts", SAMPLES["a.pts"][0])).columns) == [
+    assert list(raw.read_cloud(put("a.txt", SAMPLES["a.txt"][0])).columns) == ["Intensity"]
+    assert list(raw.read_cloud(put("a.pts", SAMPLES["a.pts"][0])).columns) == [
         "intensity",
         "red",
         "green",
         "blue",
     ]
-    assert hf.read_points(put("b.csv", b"x;y\n1,5;2\n3;4,25\n")).tolist() == [[1.5, 2], [3, 4.25]]
-    assert hf.read_points(put("c.csv", b"\xef\xbb\xbfX,Y,Z\r\n1,2,3\r\n")).tolist() == [[1, 2, 3]]
-    gaps = hf.read_cloud(put("d.csv", b"x,y,z,a\n1,2,3,\n1,2,4,5\n"))
+    assert raw.read_points(put("b.csv", b"x;y\n1,5;2\n3;4,25\n")).tolist() == [[1.5, 2], [3, 4.25]]
+    assert raw.read_points(put("c.csv", b"\xef\xbb\xbfX,Y,Z\r\n1,2,3\r\n")).tolist() == [[1, 2, 3]]
+    gaps = raw.read_cloud(put("d.csv", b"x,y,z,a\n1,2,3,\n1,2,4,5\n"))
     assert np.isnan(gaps.columns["a"][0])
-    assert hf.read_points(put("e.txt", b"1 2 3 4 5\n"), dims=5).shape == (1, 5)
+    assert raw.read_points(put("e.txt", b"1 2 3 4 5\n"), dims=5).shape == (1, 5)
 
 
 @pytest.mark.parametrize(
@@ -174,19 +175,19 @@ def test_tables(put):
 )
 def test_table_errors_name_the_line(put, content, problem):
     with pytest.raises(hf.ReadError, match=problem):
-        hf.read_points(put("a.csv", content))
+        raw.read_points(put("a.csv", content))
 
 
 def test_points_that_are_not_finite_can_be_dropped(put):
     path = put("a.xyz", b"1 2 3\nnan 1 1\n4 5 6\n")
     with pytest.raises(hf.ReadError, match=r"point 1.*invalid='drop'"):
-        hf.read_points(path)
-    assert hf.read_points(path, invalid="drop").tolist() == [[1, 2, 3], [4, 5, 6]]
+        raw.read_points(path)
+    assert raw.read_points(path, invalid="drop").tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
 def test_columns_survive(put):
     for name in ("little.ply", "binary.pcd", "a.las", "a.laz", "records.npy", "a.npz", "a.parquet"):
-        points, columns = hf.read_points(put(name, SAMPLES[name][0]), columns=True)
+        points, columns = raw.read_points(put(name, SAMPLES[name][0]), columns=True)
         # LAS counts steps of 0.001, which are no exact numbers; all others keep every bit.
         np.testing.assert_allclose(points, POINTS, rtol=0, atol=1e-14 if "la" in name else 0, err_msg=name)
         for key, values in COLUMNS.items():
@@ -198,7 +199,7 @@ def test_the_error_names_file_and_place_and_survives_pickling(put):
 
     path = put("a.xyz", b"1 2 3\n1 2\n")
     with pytest.raises(hf.ReadError) as caught:
-        hf.read_points(path)
+        raw.read_points(path)
     error = pickle.loads(pickle.dumps(caught.value))
     assert (error.path, error.place) == (str(path), "line 2")
     assert str(error) == f"{path}: line 2: 2 columns where 3 are expected"
@@ -213,10 +214,10 @@ def test_without_the_extra_libraries(put, monkeypatch):
     for library in ("laspy", "lazrs", "pyarrow", "pyarrow.parquet"):
         monkeypatch.setitem(sys.modules, library, None)
     for name in ("little.ply", "text.pcd", "a.swc", "a.pdb", "a.csv", "a.npz", "a.obj"):
-        assert len(hf.read_points(put(name, SAMPLES[name][0]))) > 0
+        assert len(raw.read_points(put(name, SAMPLES[name][0]))) > 0
     for name in ("a.las", "a.laz", "a.parquet"):
         with pytest.raises(hf.ReadError, match=r"pip install 'heatfield\[io\]'"):
-            hf.read_points(put(name, SAMPLES[name][0]))
+            raw.read_points(put(name, SAMPLES[name][0]))
     with pytest.raises(ImportError, match=r"heatfield\[io\]"):
         hf.write_points(put("b.las", b"").with_name("c.las"), POINTS)
 
@@ -224,6 +225,6 @@ def test_without_the_extra_libraries(put, monkeypatch):
 def test_a_mark_inside_quotes_divides_no_cells(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('x,y,z,note\n1,2,3,"a, b; c"\n4,5,6,"d;e"\n')
-    cloud = hf.read_cloud(path)
+    cloud = raw.read_cloud(path)
     assert cloud.points.tolist() == [[1, 2, 3], [4, 5, 6]]
     assert cloud.columns["note"].tolist() == ["a, b; c", "d;e"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from tests.helpers import raw
 
 DTYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "?"]
 TEXT = (".xyz", ".txt", ".csv", ".tsv")
@@ -37,7 +38,7 @@ def test_all_types_survive(tmp_path, suffix, m, packed):
     columns = {f"c_{k.strip('?') or 'bool'}": column(k, m) for k in kinds}
     path = tmp_path / f"a{suffix}{packed}"
     hf.write_points(path, points, columns)
-    found, read = hf.read_points(path, columns=True)
+    found, read = raw.read_points(path, columns=True)
     if "la" in suffix:
         np.testing.assert_allclose(found, points, rtol=0, atol=1e-12)
     else:
@@ -60,14 +61,14 @@ def test_all_types_survive(tmp_path, suffix, m, packed):
 def test_other_dimensions(tmp_path, suffix, n):
     points = np.random.default_rng(n).normal(size=(6, n))
     hf.write_points(tmp_path / f"a{suffix}", points)
-    np.testing.assert_array_equal(hf.read_points(tmp_path / f"a{suffix}"), points)
+    np.testing.assert_array_equal(raw.read_points(tmp_path / f"a{suffix}"), points)
 
 
 def test_text_columns(tmp_path):
     words = np.array(["Fagus", "Ulmus", "Tïlia"])
     for suffix in (".csv", ".tsv", ".npz", ".parquet", ".npy"):
         hf.write_points(tmp_path / f"a{suffix}", np.eye(3), {"species": words})
-        assert hf.read_points(tmp_path / f"a{suffix}", columns=True)[1]["species"].tolist() == words.tolist()
+        assert raw.read_points(tmp_path / f"a{suffix}", columns=True)[1]["species"].tolist() == words.tolist()
 
 
 def test_las_gives_its_own_coordinates_back_to_the_last_digit(tmp_path):
@@ -79,10 +80,10 @@ def test_las_gives_its_own_coordinates_back_to_the_last_digit(tmp_path):
     las.x, las.y, las.z = (4e5 + rng.random(50) * 100, 5.1e6 + rng.random(50) * 100, rng.random(50))
     las.intensity = rng.integers(0, 65536, 50)
     las.write(tmp_path / "a.las")
-    cloud = hf.read_cloud(tmp_path / "a.las")
+    cloud = raw.read_cloud(tmp_path / "a.las")
     np.testing.assert_array_equal(cloud.points, np.stack([las.x, las.y, las.z], axis=1))
     hf.write_points(tmp_path / "b.laz", cloud.points, cloud.columns, notes=cloud.notes)
-    again = hf.read_cloud(tmp_path / "b.laz")
+    again = raw.read_cloud(tmp_path / "b.laz")
     np.testing.assert_array_equal(again.points, cloud.points)
     np.testing.assert_array_equal(again.columns["intensity"], las.intensity)
 
@@ -92,7 +93,7 @@ def test_pts_knows_four_columns(tmp_path):
     with pytest.raises(ValueError, match="PTS holds x y z"):
         hf.write_points(tmp_path / "a.pts", np.eye(3)[:2], columns)
     hf.write_points(tmp_path / "a.pts", np.eye(3)[:2], {"intensity": np.array([1, 2])})
-    assert hf.read_points(tmp_path / "a.pts", columns=True)[1]["intensity"].tolist() == [1, 2]
+    assert raw.read_points(tmp_path / "a.pts", columns=True)[1]["intensity"].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_the_same_points_give_the_same_bytes(tmp_path):
 
 def test_ply_narrows_integers_that_fit(tmp_path):
     hf.write_points(tmp_path / "a.ply", np.eye(3), {"a": np.arange(3), "b": np.array([0, 1, 2**32 - 1])})
-    columns = hf.read_points(tmp_path / "a.ply", columns=True)[1]
+    columns = raw.read_points(tmp_path / "a.ply", columns=True)[1]
     assert (columns["a"].dtype, columns["b"].dtype) == (np.int32, np.uint32)
     assert columns["b"].tolist() == [0, 1, 2**32 - 1]
 
@@ -143,7 +144,7 @@ def test_las_of_many_points_is_written_in_pieces_and_read_whole(tmp_path, suffix
     points = np.round(rng.random((m, 3)) * 500, 3)
     columns = {"return_number": rng.integers(1, 4, m).astype(np.uint8), "heat": rng.random(m).astype("f4")}
     hf.write_points(tmp_path / f"a.{suffix}", points, columns)
-    cloud = hf.read_cloud(tmp_path / f"a.{suffix}")
+    cloud = raw.read_cloud(tmp_path / f"a.{suffix}")
     np.testing.assert_allclose(cloud.points, points, atol=1e-9)
     for name, column in columns.items():
         np.testing.assert_array_equal(cloud.columns[name], column)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import heatfield as hf
+from tests.helpers import raw
 
 FREE = settings(
     max_examples=20,
@@ -62,11 +62,11 @@ def number_text(draw, value):
 def check(tmp_path, name, content, points, faces=None, **options):
     path = tmp_path / name
     path.write_bytes(content)
-    cloud = hf.read_cloud(path, **options)
+    cloud = raw.read_cloud(path, **options)
     np.testing.assert_array_equal(cloud.points, np.array(points, dtype=float).reshape(cloud.points.shape))
     assert (cloud.faces.tolist() if cloud.faces is not None else []) == (faces or [])
     path.write_bytes(gzip.compress(content, 1))
-    np.testing.assert_array_equal(hf.read_cloud(path, **options).points, cloud.points)
+    np.testing.assert_array_equal(raw.read_cloud(path, **options).points, cloud.points)
     return cloud
 
 
@@ -259,7 +259,7 @@ def test_stl(tmp_path, triangles, binary, data):
                 content.replace(b"vertex", b"VERTEX").replace(b"facet", b"FACET").replace(b"solid", b"SOLID")
             )
     (tmp_path / "a.stl").write_bytes(content)
-    cloud = hf.read_cloud(tmp_path / "a.stl")
+    cloud = raw.read_cloud(tmp_path / "a.stl")
     if not triangles:
         assert cloud.points.shape == (0, 3)
         return

@@ -45,7 +45,7 @@ def expected(points, transition):
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 def test_equals_the_reference(n, transition, dtype, tol):
     clouds = some_clouds(n)
-    module = HeatFeatures(transition=transition, memory=300_000)  # several pieces
+    module = HeatFeatures(transition=transition, memory=3e-4)  # several pieces
     rows = module(tensors(clouds, dtype))
     whole = module.whole(tensors(clouds, dtype))
     for i, points in enumerate(clouds):
@@ -68,7 +68,7 @@ def test_padding_and_pieces_change_nothing():
     points = torch.where(mask[:, :, None], points, torch.nan)  # whatever stands in the padding
     table = HeatFeatures()(points, mask)
     for row, alone, m in zip(table, clouds, SIZES, strict=True):
-        torch.testing.assert_close(row[:m], HeatFeatures(memory=1)(alone), rtol=1e-12, atol=1e-13)
+        torch.testing.assert_close(row[:m], HeatFeatures(memory=1e-9)(alone), rtol=1e-12, atol=1e-13)
         assert (row[m:] == 0.0).all()
 
 
@@ -79,7 +79,7 @@ def test_gradient_is_the_derivative():
     assert torch.autograd.gradcheck(lambda p: HeatFeatures(2, transition="exact")(p, mask), (points,))
     # Random projections of the derivative: the same question at a fraction of the work.
     check = functools.partial(torch.autograd.gradcheck, fast_mode=True)
-    assert check(lambda p: HeatFeatures(3, memory=3000)(p, mask), (points,))
+    assert check(lambda p: HeatFeatures(3, memory=3e-6)(p, mask), (points,))
     assert check(lambda p: HeatFeatures(3).whole(p, mask), (points,))
     times = torch.tensor([0.1, 1.0], dtype=torch.float64, requires_grad=True)
     assert check(lambda p, t: HeatFeatures()(p, scales=t), (points.detach()[:1], times))
@@ -115,7 +115,7 @@ def test_gradient_with_padding_far_away_is_finite():
 def test_recomputing_does_not_change_the_gradient():
     points = torch.randn(1, 20, 3, dtype=torch.float64, requires_grad=True)
     found = []
-    for memory in (1 << 30, 50_000):
+    for memory in (1.0, 5e-5):
         (gradient,) = torch.autograd.grad(HeatFeatures(memory=memory)(points).square().sum(), points)
         found.append(gradient)
     torch.testing.assert_close(found[0], found[1], rtol=1e-10, atol=1e-10)
@@ -234,7 +234,7 @@ def test_wrong_points_and_scales(points, scales, message):
 
 
 def test_memory_counts_the_scales_that_are_given():
-    module = HeatFeatures(memory=1 << 20)
+    module = HeatFeatures(memory=2**-10)
     points = torch.randn(1, 300, 3)
     assert module._rows(points, 80) < module._rows(points, 8)
     seen = []

@@ -163,9 +163,9 @@ def test_edge_convolution_is_the_published_one():
 def test_logits_do_not_change_under_rotation():
     rng = np.random.default_rng(0)
     clouds = [rng.normal(size=(40 + i, 3)) * [1, 1, 0.1 + i % 2] for i in range(12)]
-    model = hf.HFSClassifier("full", epochs=3, random_state=0).fit(clouds, np.arange(12) % 2)
+    model = hf.HFSNetworkClassifier("full", epochs=3).fit(clouds, np.arange(12) % 2)
     turned = [c @ rotation(3, seed=i).T + 100.0 for i, c in enumerate(clouds)]
-    logits, others = (model.learner_.logits(model.point_table(some)) for some in (clouds, turned))
+    logits, others = (model.learner_.outputs(model.point_table(some)) for some in (clouds, turned))
     assert np.ptp(logits) > 0.1
     np.testing.assert_allclose(others, logits, atol=1e-4)
 

@@ -184,7 +184,7 @@ WRONG = [
     (lambda: envelope_test(POINTS * [1, 0]), "no extent along axis 1"),
     (lambda: envelope_test(POINTS, simulations=10), "10 simulations cannot reject .* at least 19"),
     (lambda: envelope_test(POINTS, simulations=0), "simulations must be an integer of at least 1, got 0"),
-    (lambda: envelope_test(POINTS, level=2), "level must lie between 0 and 1, got 2"),
+    (lambda: envelope_test(POINTS, level=2), "level must be a number above 0 and below 1, got 2"),
     (lambda: envelope_test(POINTS, statistic="K"), "statistic must be one of .* got 'K'"),
     (lambda: envelope_test(POINTS, distances=[0.2, 0.1]), "distances must increase"),
     (lambda: envelope_test(POINTS, distances=[-1, 0.1]), "distances must be positive"),

@@ -114,3 +114,17 @@ def test_global_curves_need_the_whole_cloud():
     points = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(ValueError, match="has no global curves"):
         hf.plot.global_curves(hf.signatures(points, targets=[1, 2, 3]))
+
+
+def test_many_classes_can_be_told_apart():
+    from heatfield.plot._style import CLASS_COLORS, class_color, class_line
+
+    colors = [class_color(k) for k in range(40)]
+    assert colors[:8] == [*CLASS_COLORS]
+    rgb = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in colors], dtype=float)
+    apart = np.sqrt(((rgb[:, None] - rgb[None]) ** 2).sum(axis=2)) + 1e9 * np.eye(40)
+    styles = [(c, tuple(class_line(k).values())) for k, c in enumerate(colors)]
+    assert len({*styles}) == 40
+    assert apart[8:20, :20].min() > 80  # those by hand are nearer to each other
+    assert apart.min() > 50
+    assert class_color(64) == colors[0]

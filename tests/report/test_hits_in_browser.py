@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._search.sketch import sketch
+from heatfield.models.index import sketch
 from heatfield.report import hits_page
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1">'

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._search.sketch import sketch
-from heatfield.report import Collection, report_page
+from heatfield.models.index import sketch
+from heatfield.report import Collection, report_page, separate
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1">$\\frac{'
 
@@ -30,7 +30,7 @@ def collection():
 @pytest.fixture(scope="module")
 def written(tmp_path_factory, collection):
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(report_page(collection, embedding="pca"))
+    path.write_text(report_page(collection, separate(collection, head="lda"), embedding="pca"))
     return path
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._search.sketch import sketch
-from heatfield.report import Collection, report_page
-from heatfield.report._map import make_map
-from heatfield.report._separation import separate
+from heatfield.models.index import sketch
+from heatfield.models.read_out import split_folds
+from heatfield.report import Collection, report_page, separate
+from heatfield.report._collection import make_map
 
 
 def circles_and_blobs(count=12, seed=0):
@@ -47,7 +47,7 @@ def test_composition_is_the_spectrum_of_the_signatures():
 def test_neighbours_are_of_the_same_kind_and_never_oneself():
     clouds, labels = circles_and_blobs(16)
     one = collection(clouds, labels)
-    found = make_map(one.features, one.descriptor, "pca")
+    found = make_map(one.features, one.descriptor, "pca", 0)
     assert found.neighbours.shape == (16, 5)
     for i, near in enumerate(found.neighbours):
         assert i not in near
@@ -59,7 +59,7 @@ def test_neighbours_are_of_the_same_kind_and_never_oneself():
 def test_copies_are_each_others_neighbours():
     clouds, labels = circles_and_blobs(10)
     one = collection([*clouds, clouds[0], clouds[0]], [*labels, labels[0], labels[0]])
-    found = make_map(one.features, one.descriptor, "pca")
+    found = make_map(one.features, one.descriptor, "pca", 0)
     assert set(found.neighbours[0][:2]) == {10, 11}
     assert set(found.neighbours[11][:2]) == {0, 10}
 
@@ -68,7 +68,7 @@ def test_a_stranger_is_an_outlier():
     clouds, labels = circles_and_blobs(30)
     lattice = np.stack(np.meshgrid(np.arange(11.0), np.arange(11.0)), axis=-1).reshape(-1, 2)
     one = collection([*clouds, lattice], [*labels, "blob"])
-    outliers = make_map(one.features, one.descriptor, "pca").outliers
+    outliers = make_map(one.features, one.descriptor, "pca", 0).outliers
     assert outliers[0][0] == 30
     assert outliers[0][1] > 3.5
 
@@ -76,7 +76,7 @@ def test_a_stranger_is_an_outlier():
 def test_separation_finds_what_the_classes_differ_in():
     clouds, labels = circles_and_blobs(24)
     ticks = []
-    found = separate(collection(clouds, labels), 4, "lda", 0, lambda *tick: ticks.append(tick))
+    found = separate(collection(clouds, labels), folds=4, head="lda", tick=lambda *tick: ticks.append(tick))
     assert ticks == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert len(found.folds) == 4
     assert found.accuracy == 1.0
@@ -95,7 +95,7 @@ def test_progress_counts_the_folds_that_there_are():
     kept = [i for i in range(12) if i not in rare]
     ticks = []
     few = collection([clouds[i] for i in kept], [labels[i] for i in kept])
-    separate(few, 5, "lda", 0, lambda *tick: ticks.append(tick))
+    separate(few, head="lda", tick=lambda *tick: ticks.append(tick))
     assert ticks == [(1, 3), (2, 3), (3, 3)]
 
 
@@ -108,7 +108,7 @@ def test_importance_sees_the_only_block_that_tells():
     place = one.descriptor.layout().columns["dimension"]
     noise[:, place] += 3.0 * (np.array(labels) == "circle")[:, None]
     rigged = Collection(**{**vars(one), "features": noise})
-    losses = {name: loss for name, loss, _ in separate(rigged, 4, "lda", 0).blocks}
+    losses = {name: loss for name, loss, _ in separate(rigged, folds=4, head="lda").blocks}
     assert losses["dimension"] > 0.3
     assert all(abs(loss) < 0.1 for name, loss in losses.items() if name != "dimension")
 
@@ -116,7 +116,7 @@ def test_importance_sees_the_only_block_that_tells():
 def test_shuffled_labels_are_told_apart_no_better_than_chance():
     clouds, _ = circles_and_blobs(60)
     labels = np.random.default_rng(0).permutation(["a", "b"] * 30).tolist()
-    found = separate(collection(clouds, labels), 5, "lda", 0)
+    found = separate(collection(clouds, labels), head="lda")
     assert 0.25 < np.mean(found.folds) < 0.75
 
 
@@ -127,8 +127,46 @@ def test_shuffled_labels_are_told_apart_no_better_than_chance():
 def test_where_nothing_can_be_separated(labels, reason):
     clouds, _ = circles_and_blobs(12)
     one = collection(clouds, labels)
-    assert reason in separate(one, 5, "lda", 0).reason
-    assert reason in report_page(one, embedding="pca")
+    found = separate(one, head="lda")
+    assert reason in found.reason
+    assert reason in report_page(one, found, embedding="pca")
+
+
+def test_no_group_is_split_between_folds():
+    labels, groups = np.array(["a", "b"] * 12), np.repeat(np.arange(6), 4)
+    splits = split_folds(labels, 5, groups, 0)
+    assert len(splits) == 5
+    assert all(set(groups[train]).isdisjoint(groups[test]) for train, test in splits)
+    assert sorted(np.concatenate([test for _, test in splits])) == list(range(24))
+
+
+def test_groups_that_carry_the_label_are_not_learned():
+    """Labels that only the group tells: seen in training they are found, held out with their group not."""
+    clouds, _ = circles_and_blobs(40)
+    one = collection(clouds, ["a", "b"] * 20)
+    groups = np.arange(40) // 8 * 2 + np.arange(40) % 2  # of one class each
+    features = np.random.default_rng(0).normal(size=(groups.max() + 1, one.features.shape[1]))[groups]
+    one = Collection(**{**vars(one), "features": features})
+    by_group = Collection(**{**vars(one), "groups": [f"g{g}" for g in groups]})
+    alone, grouped = (separate(each, head="lda") for each in (one, by_group))
+    assert alone.accuracy > 0.9
+    assert not alone.grouped
+    assert grouped.grouped
+    assert grouped.accuracy < 0.8
+    assert "No group is split" in report_page(by_group, grouped, embedding="pca")
+
+
+@pytest.mark.parametrize(
+    ("groups", "reason"),
+    [
+        (["one"] * 6 + ["two"] * 6, "each in at least two groups"),
+        (["one", "two"] * 3 + ["big"] * 5 + ["two"], "where some are held out"),
+    ],
+)
+def test_too_few_groups_are_said(groups, reason):
+    clouds, _ = circles_and_blobs(12)
+    one = collection(clouds, ["a"] * 6 + ["b"] * 6)
+    assert reason in separate(Collection(**{**vars(one), "groups": groups})).reason
 
 
 def test_sketches_fit_their_frame():

@@ -25,7 +25,7 @@ read from left to right: **block**, **channel** or statistic, **scale**.
 
 **What is `coupling_spectrum2_s3_s5`?** {coupling}
 
-Scale 0 is the finest, scale T - 1 the coarsest; `s.scales` and `heatfield info FILE` give the times t, whose root √t is a length.
+Scale 0 is the finest, scale T - 1 the coarsest; `s.lengths` and `heatfield info FILE` give their lengths √t.
 Lengths are in the unit of the file. n is the number of coordinates of a point, here 3; with two coordinates there is no
 `spectrum_3` and no `d3`. NaN means that a value cannot be computed: fewer than two distinct points, or a correlation with a channel
 that does not vary.

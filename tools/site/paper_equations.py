@@ -31,7 +31,7 @@ EQUATIONS: tuple[tuple[str, str, str], ...] = (
     ("3.4, A.4", r"$\Phi_{HDS}(X)$", '`HFSDescriptor(blocks=["hds"])`'),
     ("3.5", r"$\phi(x_i)$", "{py:meth}`s.per_point() <heatfield.Signatures.per_point>`; `heatfield describe --per-point las`; with gradients {py:class}`heatfield.nn.HeatFeatures`"),
     ("3.5", r"$\Phi(X)$, HFS-simple, HFS-desc", "{py:class}`heatfield.HFSDescriptor`; `heatfield describe`"),
-    ("3.5", r"$z_X$ learned, HFS-full, HFS+DGCNN", '{py:class}`heatfield.HFSClassifier` with `"full"` or `"dgcnn"`; {py:class}`heatfield.nn.HFSFull`, {py:class}`heatfield.nn.HFSDGCNN`; `heatfield train`'),
+    ("3.5", r"$z_X$ learned, HFS-full, HFS+DGCNN", '{py:class}`heatfield.HFSNetworkClassifier` with `"full"` or `"dgcnn"`; {py:class}`heatfield.nn.HFSFull`, {py:class}`heatfield.nn.HFSDGCNN`; `heatfield train`'),
     ("3.5, A.5", r"$t_{min}$, $t_{max}$, schedule", "{py:func}`heatfield.scale_schedule`; `heatfield info FILE` prints it"),
     ("A.5", r"$t_{i,a}=c_a\,r_i(k)^2$", "{py:func}`heatfield.adaptive_scales`"),
     ("A.5", "$O(m^2T)$; truncated sums $O(mkT)$, large clouds", '`method="dense"`; `method="fast"`, `tol`: [large clouds](../theory/fast.md)'),

@@ -16,13 +16,13 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from . import baselines as baselines
     from . import datasets as datasets
-    from ._api import run as run
-    from ._api import show as show
     from ._grid import Cell as Cell
     from ._grid import Grid as Grid
     from ._methods import METHODS as METHODS
     from ._methods import Method as Method
     from ._protocol import Protocol as Protocol
+    from ._run import run as run
+    from ._run import show as show
     from ._sets import DATA_SETS as DATA_SETS
     from ._sets import DataSet as DataSet
     from ._statistics import difference as difference
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .tables import TABLES as TABLES
 
 _HOME = {
-    "run": "_api", "show": "_api", "Cell": "_grid", "Grid": "_grid", "METHODS": "_methods",
+    "run": "_run", "show": "_run", "Cell": "_grid", "Grid": "_grid", "METHODS": "_methods",
     "Method": "_methods", "Protocol": "_protocol", "DATA_SETS": "_sets", "DataSet": "_sets",
     "difference": "_statistics", "mean_of": "_statistics", "TABLES": "tables",
     "baselines": "", "datasets": "",

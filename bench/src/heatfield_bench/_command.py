@@ -7,15 +7,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heatfield.cli._survey import add_cluster
+from heatfield.cli.parsing import add_options, add_quiet, flag_of, given, say
+from heatfield.options import Run
 
 from .tables import TABLES
 
 if TYPE_CHECKING:
     from . import Grid
 
-
 FIGURES = ("figure1", "figure2")
+# Words of `run`, which are given on where they were given.
+_ASKED = ("sets", "methods", "splits", "again")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,9 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--again", action="store_true", help="compute again what is done already")
     parser.add_argument("--figures", action="store_true", help="also draw the paper's figures 1 and 2")
-    parser.add_argument("--jobs", type=int, help="threads of feature extraction, -1 for all (default 1)")
-    add_cluster(parser)
-    parser.add_argument("--quiet", action="store_true", help="print only errors")
+    add_options(parser, Run)
+    add_quiet(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,24 +68,18 @@ def run(options: argparse.Namespace) -> int:
     failed = 0
     grids = _shown(options) if options.show else []
     if not options.show:
+        asked = {name: getattr(options, name) for name in _ASKED}
         counts = compute(
             options.tables or None, budget=options.budget, data=_folders(options.data),
-            results=options.results, sets=options.sets, methods=options.methods, splits=options.splits,
-            n_jobs=options.jobs, again=options.again, quiet=options.quiet,
-            client=options.cluster,
+            results=options.results, **asked, **given(options, Run),
         )  # fmt: skip
         failed = counts["failed"]
-        if not options.quiet:
-            print(
-                f"{counts['computed']} cells computed, {counts['before']} were there, "
-                f"{counts['elsewhere']} are being computed by another run, {failed} failed"
-            )
+        say(options, "{computed} cells computed, {before} were there, {failed} failed".format(**counts))
     if options.figures:
         _draw(options.results)
     pages = write_pages(options.results, budget=options.budget)
-    if options.show and not options.quiet:
-        found = findings(options.results, budget=options.budget)
-        print(markdown(grids, found))
+    if options.show:
+        say(options, markdown(grids, findings(options.results, budget=options.budget)))
     if not options.quiet:
         print("pages -> " + ", ".join(str(path) for path in pages.values()), file=sys.stderr)
     return 1 if failed else 0
@@ -95,10 +90,10 @@ def _shown(options: argparse.Namespace) -> list[Grid]:
     from . import show
     from ._results import Store
 
-    for name in ("sets", "methods", "splits", "again", "data", "jobs", "cluster"):
-        given = getattr(options, name)
-        if given is not None and given is not False and given != []:
-            raise ValueError(f"--show computes nothing: leave out --{name}")
+    asked = {name: getattr(options, name) for name in (*_ASKED, "data")} | given(options, Run)
+    for name, value in asked.items():
+        if value is not None and value is not False and value != []:
+            raise ValueError(f"--show computes nothing: leave out {flag_of(name)}")
     if not options.results.is_dir():
         raise ValueError(f"there is no folder {str(options.results)!r}; run without --show first")
     found = show(options.tables or None, budget=options.budget, results=options.results)

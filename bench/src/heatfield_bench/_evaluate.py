@@ -20,9 +20,9 @@ from threadpoolctl import threadpool_limits
 
 from heatfield import HFSDescriptor
 from heatfield._base.check import Array, HeatFieldWarning
-from heatfield._classifier.preprocessing import AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
 from heatfield._features.layout import Layout
 from heatfield._features.round_off import ROUND_OFF
+from heatfield.models.read_out import AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
 
 from ._methods import PUBLISHED_EPOCHS, Method, class_of, epochs_within, made, name_of
 from ._protocol import scores

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -138,20 +139,38 @@ def evaluation(
     """
     plan = plan or method.plan(entry, context.budget)
     key = evaluation_key(task, entry, method, plan, **more)
-
-    def run(own: Context, chosen: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        data = own.load(entry, plan.size)
-        return evaluate(method, key.recipe, data, chosen, changes, own.kept, n_jobs=own.n_jobs)
-
-    def facts(own: Context) -> dict[str, Any]:
-        return own.load(entry, plan.size).facts()
-
     count = plan.splits if splits is None else min(splits, plan.splits)
     descriptor = method.family == "descriptor"
     also = evaluation_key("accuracy", entry, method, plan, **more) if task == "rotation" else None
     weight = 1.0 if descriptor else {"smoke": 0.02, "reduced": 0.1, "paper": 1.0}[plan.label]
     size = 0.02 if context.budget == "smoke" else (4.0 if not entry.real else 0.6)
     return Job(
-        key, tuple(range(count)), method.cost * weight * size * len(changes), run, facts,
-        together=descriptor, also=also,
+        key, tuple(range(count)), method.cost * weight * size * len(changes),
+        partial(_evaluate, entry, method, plan.size, key.recipe, changes),
+        partial(facts_of, entry, plan.size), descriptor, also,
     )  # fmt: skip
+
+
+# Functions of a module: workers of other processes get them by name.
+
+
+def _evaluate(
+    entry: DataSet, method: Method, size: Size, recipe: dict[str, Any], changes: Sequence[Change],
+    context: Context, chosen: list[int],
+) -> Iterator[tuple[int, dict[str, Any]]]:  # fmt: skip
+    data = context.load(entry, size)
+    return evaluate(method, recipe, data, chosen, changes, context.kept, n_jobs=context.n_jobs)
+
+
+def facts_of(entry: DataSet, size: Size, context: Context) -> dict[str, Any]:
+    """What a record says of its data."""
+    return context.load(entry, size).facts()
+
+
+def table_jobs(
+    context: Context, names: Iterable[str], entries: Iterable[DataSet] | None = None, **more: Any
+) -> list[Job]:
+    """The accuracy of methods on data sets, all rows of a data set together: it is then read once."""
+    sets = context.available() if entries is None else entries
+    chosen = [METHODS[name] for name in names if context.wants(METHODS[name])]
+    return [evaluation(context, "accuracy", entry, method, **more) for entry in sets for method in chosen]

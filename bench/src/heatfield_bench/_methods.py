@@ -10,18 +10,20 @@ from typing import Any
 
 import heatfield
 from heatfield._base.check import check_choice
-from heatfield._classifier.heads import HEADS
 from heatfield._features.layout import PAPER_BLOCKS
+from heatfield.models.read_out import HEADS
 
-from . import baselines
+from . import _tools, baselines
 from ._sets import DataSet, Size
+from .baselines.networks import NetworkClassifier
+from .baselines.persistence import PersistenceEstimator
+from .baselines.registry import HOME, class_named
 
 BUDGETS = ("smoke", "reduced", "paper")
 # Of the smallest budget: enough for every table to be filled, far too little for any conclusion.
 SMOKE = Size(clouds=10, points=96)
 SMOKE_SPLITS = 2
 FAMILIES = ("descriptor", "learned", "network", "persistence", "classifier")
-EXTRAS = {"torch": ("torch",), "open3d": ("open3d",), "persistence": ("gudhi", "multipers", "xgboost")}
 BATCH = 32  # clouds per step of every network of the paper
 
 
@@ -53,9 +55,9 @@ class Method:
         How it is trained, and what is reduced at a budget; a class of your own is a "descriptor" or a
         "classifier".
     kind : str or class
-        "HFSDescriptor", "HFSClassifier", or the name of a class of `heatfield_bench.baselines`; or a class of
-        your own. A descriptor has ``fit_transform(clouds)``, which gives a row of numbers per cloud by that
-        cloud alone; a classifier has ``fit(clouds, labels)`` and ``predict(clouds)``.
+        "HFSDescriptor", "HFSNetworkClassifier", or the name of a class of `heatfield_bench.baselines`; or a
+        class of your own. A descriptor has ``fit_transform(clouds)``, which gives a row of numbers per cloud
+        by that cloud alone; a classifier has ``fit(clouds, labels)`` and ``predict(clouds)``.
     options : mapping
         Of the estimator; plain values, since they are kept in the record.
     blocks : tuple of str, optional
@@ -118,7 +120,7 @@ class Method:
         -------
         names : list of str
         """
-        return [m for extra in self.extras for m in EXTRAS.get(extra, (extra,)) if not is_there(m)]
+        return _tools.missing(self.extras)
 
     def plan(self, entry: DataSet, budget: str) -> Plan:
         """The recipe, the part of the data and the number of splits of a budget.
@@ -193,12 +195,14 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
     return {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
 
 
-_OURS = ("HFSDescriptor", "HFSClassifier")
+_OURS = ("HFSDescriptor", "HFSNetworkClassifier")
+# Records are older than the name.
+_RECORDED = {"HFSNetworkClassifier": "HFSClassifier"}
 
 
 def name_of(kind: str | type) -> str:
     """As the recipe of a record has it: the name, of a class of one's own with its module."""
-    return kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+    return _RECORDED.get(kind, kind) if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def class_of(kind: str | type) -> Any:
@@ -225,16 +229,6 @@ def check_class(name: str, kind: Any, family: str, blocks: Any) -> None:
         raise ValueError(f"blocks of {name!r} must be left out: {kind.__name__} has no layout that names any")
 
 
-def is_there(module: str) -> bool:
-    """Whether a module can be imported; a ValueError where that is no name of a module."""
-    if not all(part.isidentifier() for part in module.split(".")):
-        raise ValueError(f"extras must be names of extras or of modules, got {module!r}")
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # of a dotted name, the package
-        return False
-
-
 def made(kind: str | type, options: Mapping[str, Any], **more: Any) -> Any:
     """An unfitted estimator; of ``more`` it gets what it has parameters for and the options leave open."""
     model = class_of(kind)(**options)
@@ -253,30 +247,28 @@ def _hfs(name: str, variant: str, **more: Any) -> Method:
     return Method(name, "descriptor", "HFSDescriptor", options, cost=4.0, **more)
 
 
-def _other(kind: str, extras: tuple[str, ...] = (), cost: float = 10.0) -> Method:
-    return Method(kind, "descriptor", kind, extras=extras, cost=cost)
-
-
-def _network(name: str, kind: str, cost: float, **options: Any) -> Method:
-    return Method(
-        name, "network", kind, options, reduced={"steps": 2000, "n_points": 256},
-        smoke={"epochs": 1, "n_points": 64}, extras=("torch",), cost=cost,
-    )  # fmt: skip
-
-
-def _persistence(name: str, kind: str, cost: float, **options: Any) -> Method:
-    learns = kind == "GraphCode"
-    return Method(
-        name, "persistence", kind, options, reduced={"steps": 1000} if learns else {},
-        smoke={"epochs": 2} if learns else {"n_estimators": 5},
-        group="persistence", extras=("persistence", "torch") if learns else ("persistence",), cost=cost,
-    )  # fmt: skip
+def _baselines() -> list[Method]:
+    """The rows of all baselines: how each is trained, and what is reduced at a budget."""
+    found = []
+    for kind in HOME:
+        of = class_named(kind)
+        more: dict[str, Any] = {"family": "descriptor"}
+        if issubclass(of, NetworkClassifier):
+            more = {"family": "network", "smoke": {"epochs": 1, "n_points": 64}}
+            more |= {"reduced": {"steps": 2000, "n_points": 256}}
+        elif issubclass(of, PersistenceEstimator):
+            more = {"family": "persistence", "group": "persistence", "smoke": {"n_estimators": 5}}
+            if "torch" in of.entry.needs:
+                more |= {"smoke": {"epochs": 2}, "reduced": {"steps": 1000}}
+        more |= {"extras": of.entry.needs, "cost": of.entry.cost}
+        found += [Method(name, kind=kind, options=own, **more) for name, own in of.entry.rows.items()]
+    return found
 
 
 def _learned(name: str, variant: str, cost: float, steps: int, **more: Any) -> Method:
     reduced = {"steps": steps, "train_points": 256}
     return Method(
-        name, "learned", "HFSClassifier", {"variant": variant},
+        name, "learned", "HFSNetworkClassifier", {"variant": variant},
         reduced=reduced, smoke={"epochs": 1}, extras=("torch",), cost=cost, **more,
     )  # fmt: skip
 
@@ -363,26 +355,9 @@ def _entries() -> dict[str, Method]:
         _hfs("HFS-joint", "joint"),
         _hfs("HFS-desc, LDA", "desc", head="lda", group="heads"),
         _hfs("HFS-joint, LDA", "joint", head="lda", group="heads"),
-        _other("FPFH", ("open3d",)),
-        _other("HKS", cost=12.0),
-        _other("WKS", cost=12.0),
-        _other("LocalCovariance"),
         _full("HFS-full"),
         _learned("HFS+DGCNN", "dgcnn", 1500.0, 2000),
-        _network("PointNet", "PointNet", 200.0),
-        _network("PointNet++", "PointNet2", 800.0),
-        _network("DGCNN", "DGCNN", 1000.0),
-        _network("Point Tr", "PointTransformer", 1000.0),
-        _network("DGCNN-SO(3)", "DGCNN", 1000.0, rotation="so3"),
-        _network("VN-DGCNN", "VNDGCNN", 2000.0),
-        _persistence("MP-I", "MPImage", 200.0),
-        _persistence("MP-L", "MPLandscape", 200.0),
-        _persistence("MP-HSM-C", "MPSignedMeasure", 100.0),
-        # Loops alone: how much the components, and with them the number of points, contribute.
-        _persistence("MP-HSM-C, degree 1", "MPSignedMeasure", 100.0, degrees=[1]),
-        _persistence("GRIL", "GRIL", 800.0),
-        _persistence("GC", "GraphCode", 500.0),
-        _persistence("GC-NE", "GraphCode", 500.0, edges=False),
+        *_baselines(),
         *_ablation(),
         *_planar(),
         *_scales(),

@@ -3,9 +3,9 @@
 The read-out of every descriptor row is a network with hidden layers of 128 and 64. A comparison trains
 dozens of them on tables of the same shape. Here their weights are stacked and every product is one batched
 product in single precision, so that the cost of a step that is not arithmetic is paid once for all. What
-is computed is what `_classifier.preprocessing.AnnealedMLP` computes: Glorot's uniform start, Adam, batches of
-200, the squared weights divided by the size of the batch, an end when the loss of an epoch has not fallen by
-``tol`` for more than ten epochs, and a second pass at a tenth of the rate. The random numbers are others,
+is computed is what `heatfield.models.read_out.AnnealedMLP` computes: Glorot's uniform start, Adam, batches
+of 200, the squared weights divided by the size of the batch, an end when the loss of an epoch has not fallen
+by ``tol`` for more than ten epochs, and a second pass at a tenth of the rate. The random numbers are others,
 so that the two agree as two seeds do. With two classes scikit-learn has one output, here there are two.
 """
 

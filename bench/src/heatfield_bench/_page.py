@@ -28,7 +28,7 @@ WIDEST = 200  # characters of a line of Markdown
 
 def write_pages(results: str | Path, *, budget: str) -> dict[str, Path]:
     """Write the three pages of all tables into the folder of results."""
-    from ._api import show
+    from ._run import show
 
     grids = show(budget=budget, results=results)
     found = findings(results, budget=budget)

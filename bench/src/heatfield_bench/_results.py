@@ -4,8 +4,8 @@ Three kinds of lines follow the first one, which says what the file is: ``machin
 the lines after them refer to, ``cell`` is a result. A result belongs to the content of its data, the method,
 the recipe and the split. Version, commit, machine and date say how it came about and decide nothing.
 
-Lines are appended under a lock, so that a run can be killed at any time and several can share a folder. A
-line that cannot be read is passed over and reported; nothing but lines of this kind is ever written over.
+Lines are only ever appended, so that a run can be killed at any time; of two results of the same key, data
+and split the one further down counts. A line that cannot be read is passed over and reported.
 """
 
 from __future__ import annotations
@@ -14,22 +14,15 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import heatfield
 from heatfield._base.arrays import open_regular
-from heatfield._base.files import write_atomically
 
 from ._machine import commit, machine, now
-
-try:
-    import fcntl
-except ImportError:  # Windows: two runs at once may compute a cell twice
-    fcntl = None  # type: ignore[assignment]
 
 FORMAT = 1
 HEADER = "heatfield_bench"  # the name in the first line
@@ -101,7 +94,7 @@ def _identity(facts: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 class Store:
-    """A folder of results.
+    """A folder of results, read once; one process at a time writes to it.
 
     Parameters
     ----------
@@ -112,9 +105,8 @@ class Store:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self._faults: dict[Path, list[str]] = {}  # lines and files that could not be read
-        self._seen: dict[Path, tuple[int, ...]] = {}  # files as they were when they were read
         self._lines: dict[Path, list[dict[str, Any]]] = {}
-        self._records: dict[str, dict[tuple[Any, Any], Record]] = {}
+        self._found: dict[str, dict[tuple[Any, Any], Record]] | None = None
 
     def read(self, key: Key, facts: Mapping[str, Any] | None = None) -> Record | None:
         """The record of a key, of these data or of those that were used last; None where there is none."""
@@ -141,18 +133,17 @@ class Store:
         if place.exists() and place not in self._lines:
             raise ValueError(f"{place} was not written by heatfield bench: give another folder of results")
 
+    def refresh(self) -> None:
+        """Read the files again when they are needed: another process may have written to them."""
+        self._found = None
+
     def add(
-        self,
-        key: Key,
-        split: int,
-        cell: Mapping[str, Any],
-        facts: Mapping[str, Any],
-        *,
-        here: dict[str, Any] | None = None,
-    ) -> None:
-        """Write one cell, in place of one of the same key, data and split. ``here``: the worker's machine."""
-        place = self.folder / f"{key.table}.jsonl"
-        here = here or machine()
+        self, key: Key, split: int, cell: Mapping[str, Any], facts: Mapping[str, Any],
+        *, here: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Write one cell, which counts from now on. ``here``: the worker's machine."""
+        self.check(key.table)
+        place, here = self.folder / f"{key.table}.jsonl", here or machine()
         mark = hashlib.sha256(json.dumps(here, sort_keys=True).encode()).hexdigest()[:8]
         content, splits = _identity(facts)
         line: dict[str, Any] = {
@@ -161,66 +152,29 @@ class Store:
             "split": split, **cell,
             "version": heatfield.__version__, "commit": commit(), "machine": mark, "date": now(),
         }  # fmt: skip
-        about = {"kind": "data", "data": key.data, **facts}
-        with self.lock():
-            self._all()
-            there = self._lines.get(place, [])
-            new = [known for known in ({"kind": "machine", "id": mark, **here}, about) if known not in there]
-            old = self._records.get(key.name, {}).get(_identity(facts))
-            if old is not None and split in old.cells:
-                self._rewrite(place, [*new, line], without=(key.name, _identity(facts), split))
-            else:
-                self._append(place, [*new, line])
-
-    def _append(self, place: Path, new: Sequence[Mapping[str, Any]]) -> None:
-        self.check(place.stem)
-        whole = place.exists() and place.stat().st_size > 0
-        lines = [*([] if whole else [{HEADER: FORMAT, "table": place.stem}]), *new]
-        text = "".join(_text(line) + "\n" for line in lines).encode()
+        there = self._lines.setdefault(place, [])
+        about = [{"kind": "machine", "id": mark, **here}, {"kind": "data", "data": key.data, **facts}]
+        new = [*(known for known in about if known not in there), line]
+        self.folder.mkdir(parents=True, exist_ok=True)
         with open(place, "ab") as file:
-            if whole and not _ends_with_newline(place):  # a run was killed in the middle of a line
-                text = b"\n" + text
-            file.write(text)
+            head = "" if file.tell() else _text({HEADER: FORMAT, "table": place.stem}) + "\n"
+            if not head and not _ends_with_newline(place):  # a run was killed in the middle of a line
+                head = "\n"
+            file.write((head + "".join(_text(one) + "\n" for one in new)).encode())
             file.flush()
             os.fsync(file.fileno())
-        self._seen.pop(place, None)
-
-    def _rewrite(
-        self, place: Path, new: Sequence[Mapping[str, Any]], without: tuple[str, tuple[Any, Any], int]
-    ) -> None:
-        """The file with new lines and without one cell; lines that cannot be read stay."""
-        kept = []
-        for text in place.read_bytes().split(b"\n"):
-            line = _parsed(text)
-            cell = isinstance(line, dict) and line.get("kind") == "cell" and not _fault(line)
-            if not cell or (_key(line, "").name, _identity(line), line["split"]) != without:
-                kept.append(text)
-        text = b"\n".join(line for line in kept if line)
-        write_atomically(place, text + b"\n" + "".join(_text(line) + "\n" for line in new).encode())
-        self._seen.pop(place, None)
-
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Held for a moment by one process at a time; where the system knows no locks, by nobody."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / ".lock", "a") as file:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+        there += json.loads(json.dumps(new))  # as they are read again
+        self._index()
 
     def _all(self) -> dict[str, dict[tuple[Any, Any], Record]]:
-        """All records by name and data, read again where a file has changed."""
-        now_ = {p: _state(p) for p in sorted(self.folder.glob("*.jsonl"))}
-        if now_ != self._seen:
-            for place in {*self._seen, *now_}:
-                if self._seen.get(place) != now_.get(place):
-                    self._lines.pop(place, None)
-                    self._faults.pop(place, None)
-                    if place in now_:
-                        self._read(place)
-            self._seen = now_
+        """All records by name and data."""
+        if self._found is None:
+            self._lines, self._faults = {}, {}
+            for place in sorted(self.folder.glob("*.jsonl")):
+                self._read(place)
             self._index()
-        return self._records
+        assert self._found is not None
+        return self._found
 
     def _read(self, place: Path) -> None:
         faults = self._faults[place] = []
@@ -249,28 +203,27 @@ class Store:
                 lines.append(line)
 
     def _index(self) -> None:
-        self._records = {}
+        self._found = {}
         for place, lines in self._lines.items():
             facts = {(line["data"], *_identity(line)): line for line in lines if line["kind"] == "data"}
+            faults = self._faults.setdefault(place, [])
+            faults[:] = [fault for fault in faults if not fault.startswith(f"{place}: no line")]
             for line in lines:
                 if line["kind"] != "cell":
                     continue
                 about = facts.get((line["data"], *_identity(line)))
                 if about is None:
-                    fault = (
-                        f"{place}: no line describes the data {line['data']!r} of some results; passed over"
-                    )
-                    if fault not in self._faults[place]:
-                        self._faults[place].append(fault)
+                    what = f"{place}: no line describes the data {line['data']!r} of some results"
+                    faults += [f"{what}; passed over"] if f"{what}; passed over" not in faults else []
                     continue
                 key = _key(line, place.stem)
-                found = self._records.setdefault(key.name, {})
                 own = {name: value for name, value in about.items() if name not in ("kind", "data")}
+                found = self._found.setdefault(key.name, {})
                 record = found.setdefault(_identity(line), Record(key, own))
                 cell = {name: value for name, value in line.items() if name not in _OF_KEY}
                 if line["split"] not in record.cells or cell["date"] >= record.cells[line["split"]]["date"]:
                     record.cells[line["split"]] = cell
-        for found in self._records.values():
+        for found in self._found.values():
             for record in found.values():
                 record.cells = dict(sorted(record.cells.items()))
 
@@ -347,78 +300,7 @@ def _fits(value: Any, kind: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(_fits(part, inner) for part in value.values())
 
 
-def _state(place: Path) -> tuple[int, ...]:
-    status = place.stat()
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
 def _ends_with_newline(place: Path) -> bool:
     with open(place, "rb") as file:
-        file.seek(0, os.SEEK_END)
-        if file.tell() == 0:
-            return True
         file.seek(-1, os.SEEK_END)
         return file.read(1) == b"\n"
-
-
-class Claims:
-    """Cells that this process computes, so that two runs in one folder share the work.
-
-    A claim is a lock on one byte of a file, at a place that follows from the cell. The system gives it back
-    when the process ends, however that happens.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.elsewhere: set[tuple[str, int]] = set()  # what others held when it was wanted last
-        self._file: Any = None
-        self._held: set[tuple[str, int]] = set()
-
-    def take(
-        self, key: Key, splits: Sequence[int], facts: Mapping[str, Any], *, again: bool = False
-    ) -> list[int]:
-        """Claim those of the splits that no other process has and that, unless ``again``, are not done."""
-        taken = []
-        for split in splits:
-            cell = key.name, split
-            self.elsewhere.discard(cell)
-            if cell not in self._held and not self._lock(cell):
-                self.elsewhere.add(cell)
-            elif not again and split in self.store.done(key, facts):  # looked up after the lock was had
-                self._held.add(cell)
-                self.release(key, split)
-            else:
-                self._held.add(cell)
-                taken.append(split)
-        return taken
-
-    def release(self, key: Key, split: int) -> None:
-        """Give a claim back."""
-        cell = key.name, split
-        if cell in self._held:
-            self._held.discard(cell)
-            if fcntl is not None:
-                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(cell))
-
-    def release_all(self) -> None:
-        """Give all back."""
-        self._held.clear()
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def _lock(self, cell: tuple[str, int]) -> bool:
-        if fcntl is None:
-            return True
-        if self._file is None:
-            self.store.folder.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.store.folder / ".claims", "a")  # noqa: SIM115
-        try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(cell))
-        except OSError:
-            return False
-        return True
-
-
-def _place(cell: tuple[str, int]) -> int:
-    return int.from_bytes(hashlib.sha256(repr(cell).encode()).digest()[:7], "big")

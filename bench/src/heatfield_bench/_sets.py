@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from heatfield import datasets
 from heatfield._base.check import Array
-from heatfield._classifier.labels import checked_training
 from heatfield.datasets import Dataset, content_hash
 from heatfield.datasets._dataset import read_files, take_each
 from heatfield.datasets._folder import labelled_files
+from heatfield.models.read_out import checked_training
 from heatfield.sampling import random_rows
 
 from . import datasets as published

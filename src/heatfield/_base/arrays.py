@@ -11,6 +11,8 @@ from typing import IO, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from .files import open_atomically
+
 
 def read_arrays(path: str | Path, names: tuple[str, ...]) -> dict[str, NDArray]:
     """Arrays of an NPZ that `numpy.savez` wrote: numbers and words only, no larger than the file.
@@ -51,6 +53,14 @@ def read_array(path: str | Path) -> NDArray:
             raise
         except Exception as error:
             raise ValueError(f"{str(path)!r} is damaged: {error or type(error).__name__}") from None
+
+
+def write_array(path: str | Path, values: NDArray) -> None:
+    """One array as an NPY file, whole or not at all; a full disk is an OSError that says so."""
+    values = np.ascontiguousarray(values)
+    with open_atomically(path) as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
+        file.write(values.data)  # np.save would count items instead of naming the problem
 
 
 def open_regular(path: str | Path) -> BinaryIO:

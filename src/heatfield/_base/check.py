@@ -249,6 +249,52 @@ def check_range(c_min: Any, c_max: Any) -> tuple[float, float]:
     return low, high
 
 
+def as_lengths(lengths: object, least: int = 1) -> tuple[float, ...] | None:
+    """Lengths sqrt(t) in the unit of the points: positive, increasing, at least so many; None stays None.
+
+    Examples
+    --------
+    >>> as_lengths([0.1, 1])
+    (0.1, 1.0)
+    """
+    if lengths is None:
+        return None
+    try:
+        found = np.asarray(lengths, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty((0, 0))
+    if found.ndim != 1 or not ((found > 0.0) & (found < np.inf)).all():
+        raise ValueError(f"lengths must be a list of positive numbers, got {lengths!r}")
+    if found.size < least:
+        raise ValueError(f"lengths must hold at least {least}, got {lengths!r}")
+    if (np.diff(found) <= 0.0).any():
+        raise ValueError(f"lengths must increase, got {lengths!r}")
+    if not 1e-140 < found[0] <= found[-1] < 1e140:  # beyond, times leave the range of float64
+        raise ValueError(f"lengths must lie between 1e-140 and 1e140, got {lengths!r}")
+    return tuple(found.tolist())
+
+
+def check_number(
+    value: Any,
+    name: str,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+) -> float:
+    """A finite number within bounds."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    inside = number and np.isfinite(value) and (above is None or value > above)
+    if not inside or (least is not None and value < least) or (below is not None and value >= below):
+        bounds = [
+            f"{words} {bound:g}"
+            for words, bound in (("above", above), ("of at least", least), ("below", below))
+            if bound is not None
+        ]
+        raise ValueError(f"{name} must be a number {' and '.join(bounds)}, got {value!r}")
+    return float(value)
+
+
 def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
     """One of a few words."""
     if value not in choices:
@@ -272,10 +318,10 @@ LEAST_TOL = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-5}
 
 
 def check_tol(tol: Any, dtype: np.dtype[Any]) -> float:
-    """A tolerance within reach of the precision; None is 1e-8, or 1e-5 in single precision."""
+    """A tolerance within reach of the precision; None is 1e-6, or 1e-5 in single precision."""
     least = LEAST_TOL[dtype]
     if tol is None:
-        return max(1e-8, least)
+        return max(1e-6, least)
     if (
         isinstance(tol, bool)
         or not isinstance(tol, (int, float, np.integer, np.floating))

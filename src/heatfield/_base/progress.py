@@ -1,19 +1,98 @@
-"""The one progress bar: on a terminal only, and only for work that takes a while."""
+"""Progress of long work: a bar on a terminal, elsewhere a line now and then for who asked for the work."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Event, Thread
 from typing import Any
 
 from tqdm import tqdm as Bar  # noqa: N812
 
-__all__ = ["Bar", "progress_bar", "trainings_to_come"]
+__all__ = ["Bar", "progress_bar", "remaining_fits", "show_progress", "silence"]
 
 # How many trainings of the same length follow the one that is running: the time left is that of all.
-trainings_to_come: ContextVar[int] = ContextVar("trainings_to_come", default=0)
+remaining_fits: ContextVar[int] = ContextVar("remaining_fits", default=0)
 _EVERY = 1.0  # seconds after which a bar is drawn again
+_LINE_EVERY = 30.0  # seconds between lines where there is no terminal
+_DELAY = 2.0  # work that is done before shows nothing
+
+# What is shown in this process: None is bars on a terminal, True also lines elsewhere, False nothing.
+_shown: bool | None = None
+
+
+_lines: list[Lines] = []  # what is under way, outermost first, where standard error is no terminal
+
+
+@contextmanager
+def show_progress(shown: bool | None = None) -> Iterator[None]:
+    """In the block, long work says how far it is, also where standard error is not a terminal."""
+    global _shown
+    before, _shown = _shown, shown is not False
+    ended = threading.Event()
+    speaker = threading.Thread(target=_say_often, args=(ended,), name="heatfield-progress", daemon=True)
+    if _shown and not before and not _terminal():
+        speaker.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        _shown = before
+
+
+def silence() -> None:
+    """Show nothing in this process, which works for another one."""
+    global _shown
+    _shown = False
+
+
+def _say_often(ended: threading.Event) -> None:
+    while not ended.wait(_LINE_EVERY):
+        late = time.monotonic() - _LINE_EVERY / 2
+        words = [line.words() for line in list(_lines) if line.started < late]
+        if words:
+            print("heatfield: " + "; ".join([words[0], *words[1:][-1:]]), file=sys.stderr, flush=True)
+
+
+class Lines(Bar):
+    """A bar of which a line says how far it is, every 30 seconds."""
+
+    def __init__(self, items: Iterable[Any] | None, **options: Any) -> None:
+        super().__init__(items, **{**options, "disable": True})
+        self.what, self.all = options["unit"].strip(), options.get("total") or _length(items)
+        self.first = self.count = options.get("initial", 0)
+        self.started = time.monotonic()
+        _lines.append(self)
+
+    def words(self) -> str:
+        """The share that is done, and the time that is left."""
+        seconds, done = time.monotonic() - self.started, self.count - self.first
+        if not self.all:
+            return f"{self.count:,.0f} {self.what}, {_duration(seconds)} so far"
+        text = f"{self.count / self.all:.0%} of {self.all:,.0f} {self.what}"
+        if not done:
+            return f"{text}, {_duration(seconds)} so far"
+        return f"{text}, about {_duration(seconds / done * (self.all - self.count))} left"
+
+    def update(self, n: float | None = 1) -> None:
+        """Count."""
+        self.count += n or 0
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            for item in self.iterable:
+                yield item
+                self.update(1)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Say no more."""
+        _lines[:] = [line for line in _lines if line is not self]  # bars of tqdm are equal to each other
+        super().close()
 
 
 def progress_bar(
@@ -29,7 +108,7 @@ def progress_bar(
 
     It appears after two seconds and is removed when the work is done, unless ``keep``: the bar of a command's
     main work appears at once, stays, and counts the seconds also while one item takes long. Where standard
-    error is not a terminal there is none.
+    error is not a terminal there are lines inside `show_progress`, else nothing.
 
     Parameters
     ----------
@@ -44,24 +123,35 @@ def progress_bar(
     **more
         Further arguments of `tqdm.tqdm`, such as ``unit_scale`` and ``desc``.
     """
-    # disable=None: no bar where standard error is not a terminal.
-    bar = Bar(
-        items,
-        total=total,
-        unit=unit if unit == "B" else f" {unit}",
-        delay=0 if keep else 2,
-        leave=keep,
-        disable=True if quiet else None,
-        **more,
-    )
+    options = {"total": total, "unit": unit if unit == "B" else f" {unit}", **more}
+    if _shown and not quiet and not _terminal():
+        return Lines(items, **options)
+    nothing = quiet or _shown is False or not _terminal()
+    bar = Bar(items, delay=0 if keep else _DELAY, leave=keep, disable=nothing, **options)
     if keep and not bar.disable:
         _count_seconds(bar)
     return bar
 
 
+def _terminal() -> bool:
+    return bool(getattr(sys.stderr, "isatty", lambda: False)())
+
+
+def _length(items: Any) -> int:
+    return len(items) if hasattr(items, "__len__") else 0
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return (
+        f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+    )
+
+
 def _count_seconds(bar: Bar) -> None:
     """Draw the bar again every second until it is closed, so that one long item is not taken for a hang."""
-    done, close = Event(), bar.close
+    done, close = threading.Event(), bar.close
 
     def draw() -> None:
         while not done.wait(_EVERY):
@@ -73,5 +163,5 @@ def _count_seconds(bar: Bar) -> None:
         close()
 
     bar.close = close_and_end
-    drawer = Thread(target=draw, name="heatfield-progress", daemon=True)
+    drawer = threading.Thread(target=draw, name="heatfield-progress", daemon=True)
     drawer.start()

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from itertools import islice
-from threading import Event, local
-from typing import TypeVar
+from contextlib import contextmanager
+from threading import Event, Lock, local
+from typing import Any, TypeVar
+
+from threadpoolctl import threadpool_limits
 
 from .progress import progress_bar
 
-Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 # Pairs that one piece of many clouds holds: about a tenth of a second, so that the bar moves and Ctrl-C
@@ -113,31 +114,14 @@ def run_pieces(
                 raise
 
 
-def as_finished(
-    work: Callable[[Item], Found], items: Iterable[Item], n_threads: int
-) -> Iterator[tuple[Item, Found]]:
-    """``(item, work(item))`` for every item, as threads finish them; items are taken when a thread is free.
+def stopping(work: Callable[..., Found], stop: Event) -> Callable[..., Found]:
+    """The same work for another thread; once ``stop`` is set, it ends after the pieces under way."""
 
-    After an error, Ctrl-C, or where the caller asks for no more, `stop_if_asked` ends what is under way.
-    """
-    stop, rest = Event(), iter(items)
-
-    def begin(item: Item) -> Found:
+    def begin(*arguments: Any) -> Found:
         _asked.stop = stop
-        return work(item)
+        return work(*arguments)
 
-    with ThreadPoolExecutor(n_threads, thread_name_prefix="heatfield") as pool:
-        running = {pool.submit(begin, item): item for item in islice(rest, n_threads)}
-        try:
-            while running:
-                done, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
-                for future in done:
-                    item, found = running.pop(future), future.result()
-                    running |= {pool.submit(begin, after): after for after in islice(rest, 1)}
-                    yield item, found
-        except BaseException:
-            stop.set()
-            raise
+    return begin
 
 
 def run_alone(work: Callable[[], object]) -> None:
@@ -146,13 +130,8 @@ def run_alone(work: Callable[[], object]) -> None:
     What it does in pieces then ends after those under way.
     """
     stop = Event()
-
-    def begin() -> None:
-        _asked.stop = stop
-        work()
-
     with ThreadPoolExecutor(1, thread_name_prefix="heatfield") as pool:
-        future = pool.submit(begin)
+        future = pool.submit(stopping(work, stop))
         try:
             while not wait([future], timeout=0.5).done:
                 pass
@@ -160,3 +139,24 @@ def run_alone(work: Callable[[], object]) -> None:
             stop.set()
             raise
         future.result()
+
+
+_inside: list[Any] = []  # one entry for each thread in `one_algebra_thread`: the limit of the first
+_entering = Lock()
+
+
+@contextmanager
+def one_algebra_thread() -> Iterator[None]:
+    """Linear algebra on one thread, whose sums have the same bits on every machine.
+
+    The limit is the whole process's: it is set by the first thread that comes, and ends with the last.
+    """
+    with _entering:
+        _inside.append(_inside[0] if _inside else threadpool_limits(1))
+    try:
+        yield
+    finally:
+        with _entering:
+            limit = _inside.pop()
+            if not _inside:
+                limit.restore_original_limits()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sklearn.base import BaseEstimator
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._base.check import Array
+from .layout import Layout
 
 
 class CloudEstimator(BaseEstimator):
@@ -25,6 +27,27 @@ class CloudEstimator(BaseEstimator):
         tags.input_tags.three_d_array = True
         tags.no_validation = True
         return tags
+
+
+class CloudTransformer(TransformerMixin, CloudEstimator):
+    """A descriptor of clouds, whose columns have names."""
+
+    def layout(self) -> Layout:
+        """The columns: their names, and those of each block."""
+        raise NotImplementedError
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:  # noqa: ARG002
+        """Names of block or channel, statistic and scale, as in ``dimension_p90_s3``.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        names : (columns,) array of str
+        """
+        return np.array(self.layout().names, dtype=object)
 
 
 def check_same_dims(clouds: Sequence[Array], n_dims: int, fitted: str) -> None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._base.check import Array, OutOfRangeError, as_clouds, check_times, time_range
+from .._base.check import LEAST_TOL, Array, OutOfRangeError, as_clouds, check_times, time_range
 from .._base.progress import Bar, progress_bar
 from .._base.threads import run_pieces
 from .._signatures.scales import geometric
@@ -28,9 +27,10 @@ from ..core.evaluate import Evaluation, evaluate
 from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT, WEIGHT, Request
 from ..core.one_scale import scale_sums
 from ..core.outputs import Outputs, fill_transition, heat_dimension_spectrum, read_off, totals
+from ..options import Features, Spectrum, Threads, takes
 from .layout import STATISTICS, kept_statistics, scale_pairs
 from .schedule import warn_of_empty
-from .settings import OPTIONS, DescriptorSettings
+from .settings import DescriptorSettings
 
 # Points of one batch: its tables stay in the processor's cache.
 _BATCH = 2048
@@ -55,8 +55,9 @@ class _Found:
     buffers: Buffers
 
 
+@takes(Features, Spectrum, Threads)
 def describe(
-    clouds: Sequence[ArrayLike], variant: str = "joint", *, n_jobs: int | None = 1, **options: Any
+    clouds: Sequence[ArrayLike], *, features: Features, spectrum: Spectrum, threads: Threads
 ) -> Array:
     """The descriptor of every cloud, one row each: what `HFSDescriptor` computes, without scikit-learn.
 
@@ -65,13 +66,7 @@ def describe(
     Parameters
     ----------
     clouds : sequence of array_like (m_i, n)
-    variant : "simple", "desc" or "joint"
-        See `HFSDescriptor`.
-    n_jobs : int
-        Threads over the clouds, and within a large one over its points; -1 for all cores.
-    **options :
-        Any other option of `HFSDescriptor`: n_scales, c_min, c_max, lengths, transition, blocks, hds_centers,
-        hds_sigma, method, tol, dtype.
+    {options}
 
     Returns
     -------
@@ -86,12 +81,8 @@ def describe(
     >>> hf.describe([rng.normal(size=(m, 3)) for m in (40, 50)]).shape
     (2, 744)
     """
-    for name in options:
-        if name not in OPTIONS:
-            raise TypeError(f"describe() has no option {name!r}; it has {', '.join(OPTIONS)}")
     checked = as_clouds(clouds)
-    given = {"transition": None, **options}  # None: the variant's own
-    settings = DescriptorSettings(checked[0].shape[1], variant=variant, n_jobs=n_jobs, **given)
+    settings = DescriptorSettings(checked[0].shape[1], **vars(features), **vars(spectrum), **vars(threads))
     rows = describe_clouds(checked, settings, n_threads=settings.n_threads)
     warn_of_empty(rows, "their descriptors are NaN")
     return rows
@@ -408,9 +399,10 @@ def _deviations_to_tolerance(
     equal sums: where the field hardly varies around a point, the deviation has only 4 sqrt(tol) of the range
     for certain.
     """
-    # Deviations need no moments, and single precision would leave nothing of a difference.
+    # Deviations need no moments, single precision would leave nothing of a difference, and a root follows.
     request = replace(
         request,
+        tol=max(LEAST_TOL[np.dtype(np.float64)], 0.01 * request.tol),
         directions=False,
         fourth_moment=False,
         energy=False,

@@ -5,64 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, thread_count
-from .cloud_input import CloudEstimator, check_same_dims
+from ..options import Features, Spectrum, Threads, count, option, options
+from .cloud_input import CloudTransformer, check_same_dims
 from .describe import describe_clouds
 from .layout import Layout
 from .schedule import warn_of_empty
 from .settings import DescriptorSettings, options_of
 
 
-class HFSDescriptor(TransformerMixin, CloudEstimator):
+@options
+class HFSDescriptor(Features, Spectrum, Threads, CloudTransformer):
     """Closed-form heat field descriptors of clouds of any size: a scikit-learn transformer.
 
     Guide: ``heatfield docs guide/describe``.
 
     Parameters
     ----------
-    variant : "simple", "desc" or "joint"
-        The paper's HFS-simple (216 numbers in 3-D with 8 scales) and HFS-desc (336, with
-        the log-Hessian spectrum), or a richer pooling that also keeps how the
-        signatures vary together across channels, scales and neighbourhoods (744).
-    n_scales, c_min, c_max :
-        The scale schedule of every cloud, see `scale_schedule`.
-    lengths : sequence of float, optional
-        Instead: the same lengths sqrt(t) for all clouds, in the unit of the points. The schedule's options
-        then do not count.
-    transition : "difference", "exact" or None
-        See `signatures`. None is the variant's own: "difference" for simple and desc as
-        in the paper, "exact" for joint.
-    blocks : sequence of str, optional
-        Only these of "global", "hds", "density", "dimension", "transition", "spectrum"
-        and, for joint, "gradient", "correlation", "coupling", "neighbourhood". The
-        default is all of the variant's. What no chosen block needs is not computed.
-    hds_centers, hds_sigma :
-        Centres (default 0..n) and width of the heat dimension spectrum.
+    {options}
     n_dims : int, optional
         Dimension of the points. Learnt by `fit`; only needed to ask for feature names
         before it, which are otherwise those of points in space.
-    method : "auto", "dense" or "fast"
-        See `signatures`. Auto takes the fast path for large clouds only, where that is cheaper.
-    tol : float, optional
-        What the fast path promises, see `signatures`; default 1e-8, in single precision 1e-5. Pooled, the
-        errors of the points do not grow. Correlations divide them by the standard deviation of the channels,
-        and are NaN where that is below 100 tol. The neighbourhood block has its square to
-        16 tol of the range squared.
-    dtype : "float64" or "float32"
-        See `signatures`.
-    n_jobs : int
-        Threads over the clouds, and within a large one over its points; -1 for all cores.
 
     Notes
     -----
     A cloud of fewer than two distinct points has no scale schedule: its row is NaN,
     with a warning that names it. Correlations with a channel that does not vary over the
     points are NaN too. `HFSClassifier` fills such gaps from the training set.
+
+    On the fast path errors do not grow by pooling; correlations are NaN where a channel varies by less than
+    100 tol, and the neighbourhood block has its square to 16 tol of the range squared.
 
     Examples
     --------
@@ -78,38 +53,7 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
     ((1, 104), slice(64, 104, None))
     """
 
-    def __init__(
-        self,
-        variant: str = "desc",
-        *,
-        n_scales: int = 8,
-        c_min: float = 0.05,
-        c_max: float = 0.25,
-        lengths: Sequence[float] | None = None,
-        transition: str | None = None,
-        blocks: Sequence[str] | None = None,
-        hds_centers: ArrayLike | None = None,
-        hds_sigma: float = 0.5,
-        n_dims: int | None = None,
-        method: str = "auto",
-        tol: float | None = None,
-        dtype: str = "float64",
-        n_jobs: int | None = 1,
-    ) -> None:
-        self.variant = variant
-        self.n_scales = n_scales
-        self.c_min = c_min
-        self.c_max = c_max
-        self.lengths = lengths
-        self.transition = transition
-        self.blocks = blocks
-        self.hds_centers = hds_centers
-        self.hds_sigma = hds_sigma
-        self.n_dims = n_dims
-        self.method = method
-        self.tol = tol
-        self.dtype = dtype
-        self.n_jobs = n_jobs
+    n_dims: int | None = option("Dimension of the points.", count(1), on_command=False, default=None)
 
     def fit(self, clouds: Sequence[ArrayLike], y: Any = None) -> HFSDescriptor:  # noqa: ARG002
         """Check the parameters and learn the dimension of the points; there is nothing else to learn.
@@ -164,19 +108,6 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
         check_is_fitted(self, "n_dims_")
         return self._compute(as_clouds(clouds))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:  # noqa: ARG002
-        """Names of block, statistic and scale, as in ``dimension_p90_s3``.
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        names : (columns,) array of str
-        """
-        return np.array(self.layout().names, dtype=object)
-
     def layout(self) -> Layout:
         """The columns: their names, and those of each block.
 
@@ -190,7 +121,11 @@ class HFSDescriptor(TransformerMixin, CloudEstimator):
 
     def _settings(self, n: int) -> DescriptorSettings:
         """The parameters, checked."""
-        return DescriptorSettings(n, variant=self.variant, **options_of(self))
+        return DescriptorSettings(n, **options_of(self))
+
+    def _check_columns(self, count: int) -> None:
+        """A ValueError where there are surely more columns than ``count``."""
+        self._settings(self.n_dims_).check_columns(count)
 
     def _compute(self, clouds: list[Array], n_jobs: Any = "own", *, extents: Array | None = None) -> Array:
         """`transform` of clouds that were checked before, by the descriptor's own ``n_jobs`` or another.

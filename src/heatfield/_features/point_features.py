@@ -12,9 +12,10 @@ from .._signatures.channels import block_columns, block_values, learned_blocks
 from ..core.cloud import ArrangedCloud
 from ..core.evaluate import Evaluation, evaluate
 from ..core.outputs import Outputs, heat_dimension_spectrum
+from ..options import names
 from .describe import deviation_at_points, global_block
 from .layout import PAPER_BLOCKS, layout, scale_pairs
-from .settings import FeatureSettings, names_of
+from .settings import FeatureSettings
 
 # Which blocks describe the whole cloud and which each point, in their order.
 WHOLE_BLOCKS = ("global", "log_global", "hds")
@@ -31,7 +32,7 @@ class PointSettings(FeatureSettings):
 
     def _checked_blocks(self, blocks: Any) -> tuple[str, ...]:
         known = (*WHOLE_BLOCKS, *POINT_BLOCKS)
-        chosen = PAPER_BLOCKS if blocks is None else names_of(blocks)
+        chosen = PAPER_BLOCKS if blocks is None else names(blocks, "blocks")
         if any(b not in known for b in chosen) or not any(b in POINT_BLOCKS for b in chosen):
             raise ValueError(
                 f"blocks must be some of {', '.join(map(repr, known))}, "

@@ -114,7 +114,7 @@ def point_table(
     place = None
     if cache is not None:
         Path(cache).mkdir(parents=True, exist_ok=True)
-        place = Path(cache) / f"points-{_key(clouds, recipe, unit)}.npz"
+        place = Path(cache) / f"{_key(clouds, recipe, unit)}.npz"
         found = _load(place, recipe, clouds)
         if found is not None:
             return found

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from .._base.check import check_choice
 from .._signatures.settings import SignatureSettings
+from ..options import Features, Spectrum, Threads, names
 from .layout import NEED_SPECTRUM, VARIANT_BLOCKS, Layout, layout
 
-# Options of the estimators that decide their features, by the names that all of them use.
-OPTIONS = (
-    "blocks", "n_scales", "c_min", "c_max", "lengths", "transition", "hds_centers", "hds_sigma", "method",
-    "tol", "dtype", "n_jobs",
-)  # fmt: skip
+# Options that decide features, by the names that all estimators use.
+OPTIONS = tuple(entry.name for group in (Features, Spectrum, Threads) for entry in fields(group))
 
 
 def options_of(estimator: Any) -> dict[str, Any]:
@@ -29,8 +26,6 @@ class FeatureSettings(SignatureSettings):
 
     blocks: tuple[str, ...] = None  # type: ignore[assignment]  # None: the blocks of the paper
 
-    own_transition: ClassVar[str | None] = "difference"
-
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "blocks", self._checked_blocks(self.blocks))
@@ -43,12 +38,21 @@ class FeatureSettings(SignatureSettings):
         """Whether any chosen block is read from the sums of w r and w r r'."""
         return not NEED_SPECTRUM.isdisjoint(self.blocks)
 
+    def check_columns(self, count: int) -> None:
+        """A ValueError where there are surely more than ``count`` columns; their names take memory."""
+        n, scales = self.n_dims, self.n_scales
+        centers = n + 1 if self.hds_centers is None else len(self.hds_centers)
+        least = {"hds": centers * scales, "spectrum": n * scales, "correlation": n * n // 2 * scales}
+        least |= dict.fromkeys(("coupling", "neighbourhood"), n * (scales - 1))
+        if max(least.get(block, scales) for block in self.blocks) > count:
+            raise ValueError(f"n_dims={n} and n_scales={scales} do not fit its {count} columns")
+
 
 @dataclass(frozen=True)
 class DescriptorSettings(FeatureSettings):
     """All that decides the numbers of a descriptor."""
 
-    variant: str = "desc"
+    variant: str = Features.variant
 
     def __post_init__(self) -> None:
         check_choice(self.variant, "variant", tuple(VARIANT_BLOCKS))
@@ -58,7 +62,7 @@ class DescriptorSettings(FeatureSettings):
 
     def _checked_blocks(self, blocks: Any) -> tuple[str, ...]:
         known = VARIANT_BLOCKS[self.variant]
-        chosen = known if blocks is None else names_of(blocks)
+        chosen = known if blocks is None else names(blocks, "blocks")
         if not chosen or any(b not in known for b in chosen):
             raise ValueError(
                 f"blocks must be some of {', '.join(map(repr, known))} for variant={self.variant!r}, "
@@ -75,10 +79,3 @@ class DescriptorSettings(FeatureSettings):
     def columns(self) -> Layout:
         """The columns of the descriptor."""
         return layout(self.variant, self.blocks, self.n_dims, self.n_scales, tuple(self.centers.tolist()))
-
-
-def names_of(blocks: Iterable[str]) -> tuple[str, ...]:
-    """Names of blocks, not the letters of one."""
-    if isinstance(blocks, str):
-        raise ValueError(f"blocks must be a sequence of names, got the string {blocks!r}; pass ({blocks!r},)")
-    return tuple(blocks)

@@ -11,6 +11,7 @@ from .._base.check import as_points, as_scales, check_choice, check_count, check
 from ..core.cloud import ArrangedCloud
 from ..core.dense_or_fast import dense_seconds, fast_seconds, surely_dense, use_dense
 from ..core.moments import Request
+from ..options import Scales, Sums, choices_of
 from .scales import schedule_of
 
 # Beyond three dimensions (`core.dense_any_dimension`): seconds per pair and scale, and per product of two of
@@ -31,11 +32,11 @@ def expected_seconds(
     points: ArrayLike,
     scales: ArrayLike | None = None,
     *,
-    n_scales: int = 8,
-    c_min: float = 0.05,
-    c_max: float = 0.25,
-    method: str = "auto",
-    tol: float | None = None,
+    n_scales: int = Scales.n_scales,
+    c_min: float = Scales.c_min,
+    c_max: float = Scales.c_max,
+    method: str = Sums.method,
+    tol: float | None = Sums.tol,
 ) -> Forecast:
     """What `signatures` with these arguments would take on one core.
 
@@ -68,7 +69,7 @@ def expected_seconds(
         tol=check_tol(tol, np.dtype(np.float64)),
         directions=True,
         energy=times.shape[0] == 1,
-        method=check_choice(method, "method", ("auto", "dense", "fast")),
+        method=check_choice(method, "method", choices_of(Sums, "method")),
     )
     if m == 0 or not np.isfinite(times).all():
         return Forecast(float("nan"), "dense")

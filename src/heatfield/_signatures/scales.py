@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._base.check import Array, as_points, check_count, check_range
+from .._base.check import Array, as_points, check_count, check_number, check_range
 from .._base.warn import warn_caller
 from ..core.cloud import ArrangedCloud
+from ..options import Scales
 
 
 def geometric(low: Any, high: Any, n_scales: int) -> Array:
@@ -20,7 +21,11 @@ def geometric(low: Any, high: Any, n_scales: int) -> Array:
 
 
 def scale_schedule(
-    points: ArrayLike, n_scales: int = 8, *, c_min: float = 0.05, c_max: float = 0.25
+    points: ArrayLike,
+    n_scales: int = Scales.n_scales,
+    *,
+    c_min: float = Scales.c_min,
+    c_max: float = Scales.c_max,
 ) -> Array:
     """The paper's schedule: T log-spaced times from ``c_min r_nn**2`` to ``c_max diam**2``.
 
@@ -53,31 +58,6 @@ def scale_schedule(
     return schedule_of(ArrangedCloud.of(checked), count, *check_range(c_min, c_max))
 
 
-def as_lengths(lengths: object, least: int = 1) -> tuple[float, ...] | None:
-    """Lengths sqrt(t) in the unit of the points: positive, increasing, at least so many; None stays None.
-
-    Examples
-    --------
-    >>> as_lengths([0.1, 1])
-    (0.1, 1.0)
-    """
-    if lengths is None:
-        return None
-    try:
-        found = np.asarray(lengths, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.empty((0, 0))
-    if found.ndim != 1 or not ((found > 0.0) & (found < np.inf)).all():
-        raise ValueError(f"lengths must be a list of positive numbers, got {lengths!r}")
-    if found.size < least:
-        raise ValueError(f"lengths must hold at least {least}, got {lengths!r}")
-    if (np.diff(found) <= 0.0).any():
-        raise ValueError(f"lengths must increase, got {lengths!r}")
-    if not 1e-140 < found[0] <= found[-1] < 1e140:  # beyond, times leave the range of float64
-        raise ValueError(f"lengths must lie between 1e-140 and 1e140, got {lengths!r}")
-    return tuple(found.tolist())
-
-
 def schedule_of(
     cloud: ArrangedCloud, n_scales: int, c_min: float, c_max: float, name: str = "points"
 ) -> Array:
@@ -95,16 +75,15 @@ def schedule_of(
 
 def adaptive_scales(
     points: ArrayLike,
-    n_scales: int = 8,
+    n_scales: int = Scales.n_scales,
     *,
     k: int = 8,
-    c_min: float = 0.05,
-    c_max: float = 12.5,
+    multipliers: tuple[float, float] = (0.05, 12.5),
 ) -> Array:
     """Separate times for each point, t_{i,a} = c_a r_i(k)**2, for strongly uneven clouds.
 
     r_i(k) is the distance from point i to its k-th neighbour, itself not counted; c_a are
-    ``n_scales`` log-spaced multipliers from ``c_min`` to ``c_max``. The paper leaves the
+    ``n_scales`` log-spaced multipliers between the two given. The paper leaves the
     multipliers open; the defaults span the same ratio of lengths, about 16, whatever the cloud.
 
     Guide: ``heatfield docs theory/choices``.
@@ -116,8 +95,8 @@ def adaptive_scales(
         T, at least 2.
     k : int
         Which neighbour gives the length; smaller than the number of points.
-    c_min, c_max : float
-        The first and the last multiplier, 0 < c_min < c_max.
+    multipliers : (float, float)
+        The first and the last c_a, positive and increasing.
 
     Returns
     -------
@@ -126,13 +105,15 @@ def adaptive_scales(
     Examples
     --------
     >>> import heatfield as hf
-    >>> hf.adaptive_scales([[0.0], [1.0], [3.0]], n_scales=2, k=1, c_min=1, c_max=4).tolist()
+    >>> hf.adaptive_scales([[0.0], [1.0], [3.0]], n_scales=2, k=1, multipliers=(1, 4)).tolist()
     [[1.0, 4.0], [1.0, 4.0], [4.0, 16.0]]
     """
     checked = as_points(points)
     count = check_count(n_scales, "n_scales", 2)
     neighbours = check_count(k, "k", 1)
-    low, high = check_range(c_min, c_max)
+    low, high = (check_number(value, "multipliers", above=0) for value in multipliers)
+    if low >= high:
+        raise ValueError(f"multipliers must increase, got {multipliers!r}")
     m = checked.shape[0]
     if neighbours >= m:
         raise ValueError(f"k must be smaller than the number of points, got k={k} for {m} points")

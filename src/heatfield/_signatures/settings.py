@@ -10,19 +10,19 @@ import numpy as np
 
 from .._base.check import (
     Array,
+    as_lengths,
     check_choice,
     check_count,
     check_dtype,
+    check_number,
     check_range,
     check_tol,
     thread_count,
 )
 from ..core.cloud import ArrangedCloud
 from ..core.moments import Request
-from .scales import as_lengths, schedule_of
-
-METHODS = ("auto", "dense", "fast")
-TRANSITIONS = ("difference", "exact")
+from ..options import Features, Scales, Spectrum, Sums, Threads, choices_of
+from .scales import schedule_of
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,21 @@ class SignatureSettings:
     Two are equal where they give the same numbers: threads do not count.
     """
 
-    # What transition=None stands for; None where it must be given.
-    own_transition: ClassVar[str | None] = None
+    own_transition: ClassVar[str] = "difference"  # what transition=None stands for
 
     n_dims: int
     _: KW_ONLY
-    n_scales: int = 8
-    c_min: float = 0.05
-    c_max: float = 0.25
+    n_scales: int = Scales.n_scales
+    c_min: float = Scales.c_min
+    c_max: float = Scales.c_max
     lengths: tuple[float, ...] | None = None  # sqrt(t), instead of the cloud's own schedule
-    transition: str = "difference"
+    transition: str | None = None
     hds_centers: tuple[float, ...] | None = None
-    hds_sigma: float = 0.5
-    method: str = "auto"
-    tol: float | None = None
-    dtype: str = "float64"
-    n_jobs: int | None = field(default=1, compare=False)
+    hds_sigma: float = Spectrum.hds_sigma
+    method: str = Sums.method
+    tol: float | None = Sums.tol
+    dtype: str = Sums.dtype
+    n_jobs: int | None = field(default=Threads.n_jobs, compare=False)
 
     def __post_init__(self) -> None:
         low, high = check_range(self.c_min, self.c_max)
@@ -59,10 +58,10 @@ class SignatureSettings:
             "lengths": lengths,
             "c_min": low,
             "c_max": high,
-            "transition": check_choice(transition, "transition", TRANSITIONS),
+            "transition": check_choice(transition, "transition", choices_of(Features, "transition")),
             "hds_centers": _checked_centers(self.hds_centers),
-            "hds_sigma": _checked_sigma(self.hds_sigma),
-            "method": check_choice(self.method, "method", METHODS),
+            "hds_sigma": check_number(self.hds_sigma, "hds_sigma", above=0),
+            "method": check_choice(self.method, "method", choices_of(Sums, "method")),
             "dtype": check_dtype(self.dtype).name,
         }
         for name, value in checked.items():
@@ -139,13 +138,3 @@ def _checked_centers(centers: Any) -> tuple[float, ...] | None:
     if chosen.ndim != 1 or chosen.size == 0 or not np.isfinite(chosen).all():
         raise ValueError(f"hds_centers must be a list of finite numbers, got {centers!r}")
     return tuple(chosen.tolist())
-
-
-def _checked_sigma(sigma: Any) -> float:
-    try:
-        width = float(sigma)
-    except (TypeError, ValueError):
-        width = np.nan
-    if not 0.0 < width < np.inf:
-        raise ValueError(f"hds_sigma must be positive, got {sigma!r}")
-    return width

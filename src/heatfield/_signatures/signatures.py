@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._base.check import Array, as_points, as_scales, check_targets
+from .._base.check import Array, as_lengths, as_points, as_scales, check_targets
 from .._base.summary import Summarised, Summary
 from ..core import formulas
 from ..core.cloud import ArrangedCloud
@@ -16,9 +16,9 @@ from ..core.evaluate import evaluate
 from ..core.outputs import heat_dimension_spectrum
 from ..core.plan import Plan, dense_plan
 from ..core.targets import Targets
+from ..options import Scales, Spectrum, Sums, Threads
 from .channels import point_names, point_table, values_of
 from .local_type import LOCAL_TYPES, local_type_codes
-from .scales import as_lengths
 from .settings import SignatureSettings
 from .summary import summary_of, summary_of_hds
 
@@ -204,20 +204,20 @@ def signatures(
     points: ArrayLike,
     scales: ArrayLike | None = None,
     *,
-    n_scales: int = 8,
-    c_min: float = 0.05,
-    c_max: float = 0.25,
+    n_scales: int = Scales.n_scales,
+    c_min: float = Scales.c_min,
+    c_max: float = Scales.c_max,
     lengths: ArrayLike | None = None,
-    transition: str = "difference",
+    transition: str | None = None,
     with_spectrum: bool = True,
     with_directions: bool = False,
     hds_centers: ArrayLike | None = None,
-    hds_sigma: float = 0.5,
-    method: str = "auto",
-    tol: float | None = None,
+    hds_sigma: float = Spectrum.hds_sigma,
+    method: str = Sums.method,
+    tol: float | None = Sums.tol,
     targets: ArrayLike | None = None,
-    dtype: str = "float64",
-    n_jobs: int | None = 1,
+    dtype: str = Sums.dtype,
+    n_jobs: int | None = Threads.n_jobs,
 ) -> Signatures:
     """Local, global and distributional signatures of a point cloud.
 
@@ -235,8 +235,8 @@ def signatures(
     lengths : array_like (T,), optional
         Instead: the same times as lengths sqrt(t) in the unit of the points, so that columns of two
         clouds mean the same.
-    transition : "difference" or "exact"
-        tau by finite differences in log t, as in the paper, or in closed form.
+    transition : "difference" or "exact", optional
+        tau by finite differences in log t, as in the paper and by default, or in closed form.
     with_spectrum : bool
         Without the spectrum the work is about two thirds.
     with_directions : bool
@@ -250,7 +250,7 @@ def signatures(
     tol : float, optional
         What the fast path promises at *every* point: the density to ``tol`` relative to itself,
         dimension to 4 tol, spectrum and closed-form transition to 16 tol absolute, energy to tol.
-        Default 1e-8, in single precision 1e-5.
+        Default 1e-6, in single precision 1e-5.
     targets : array_like of int (q,) or of float (q, n), optional
         Evaluate only at these points of the cloud, or at these places. The local outputs and the HDS
         then have q rows; energy, response and roughness belong to all points and are NaN. A place so far
@@ -301,7 +301,7 @@ def signatures(
         times = settings.times(cloud)
     else:
         times = as_scales(scales, m)
-        if times.shape[1] < 2 and transition == "difference":
+        if times.shape[1] < 2 and not settings.exact:
             raise ValueError(
                 "scales must hold at least 2 times for transition='difference', got 1; "
                 "use transition='exact' for a single time"

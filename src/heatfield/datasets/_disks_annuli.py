@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._base.check import Array, check_choice
+from ..options import Threads
 from ._random import Stream, clouds_by_class
 
 Interval = tuple[float, float]
@@ -31,7 +32,7 @@ def make_disks_annuli(
     objects: float | None = None,
     gap: float = 0.01,
     random_state: int = 0,
-    n_jobs: int | None = 1,
+    n_jobs: int | None = Threads.n_jobs,
 ) -> tuple[list[Array], np.ndarray]:
     """Clouds of five classes in the unit square and their labels 0..4: a reconstruction.
 
@@ -59,7 +60,7 @@ def make_disks_annuli(
     random_state : int
         Cloud i of a class is the same whatever the number of clouds and threads.
     n_jobs : int
-        Threads.
+        Threads; -1 for all cores.
 
     Returns
     -------

@@ -86,7 +86,7 @@ class Manifold:
         return float(low), self.reach**2
 
 
-def sample_manifold(name: str, m: int, *, random_state: int | Generator | None = None) -> Manifold:
+def sample_manifold(name: str, m: int, *, random_state: int | Generator | None = 0) -> Manifold:
     """m points, independent and uniform by area, on a manifold of reach 1.
 
     ========== === ======= ========= ==================================================

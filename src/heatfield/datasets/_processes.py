@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _core
 from .._base.check import Array, check_count
+from ..options import Threads
 from ._random import Stream, clouds_by_class
 
 PROCESS_CLASSES = ("Poisson", "Matern cluster", "Strauss", "Baddeley-Silverman")
@@ -27,7 +28,7 @@ def make_processes(
     strauss_steps: int = 20_000,
     cells: int = 14,
     random_state: int = 0,
-    n_jobs: int | None = 1,
+    n_jobs: int | None = Threads.n_jobs,
 ) -> tuple[list[Array], np.ndarray]:
     """Clouds of four point processes and their labels 0..3, class by class: a reconstruction.
 

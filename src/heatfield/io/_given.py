@@ -10,9 +10,10 @@ from ._cloud import Cloud
 from ._read import read_cloud
 
 
-def with_files_read(clouds: Any) -> tuple[Any, list[str] | None]:
+def with_files_read(clouds: Any, **options: Any) -> tuple[Any, list[str] | None]:
     """The clouds with every path read, and the paths as words where all are paths, else None.
 
+    ``options`` are those of `read_cloud`.
     One path stands for a list of one. What holds no path is returned as it is; iterators become lists.
 
     Examples
@@ -29,7 +30,9 @@ def with_files_read(clouds: Any) -> tuple[Any, list[str] | None]:
     paths = [os.fspath(one) if isinstance(one, (str, os.PathLike)) else None for one in clouds]
     if all(path is None for path in paths):
         return clouds, None
-    read = [one if path is None else read_cloud(path) for one, path in zip(clouds, paths, strict=True)]
+    read = [
+        one if path is None else read_cloud(path, **options) for one, path in zip(clouds, paths, strict=True)
+    ]
     names = [os.path.normpath(path) for path in paths if path is not None]
     return read, names if len(names) == len(read) else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -11,7 +11,9 @@ from typing import Any, Literal, overload
 from numpy.typing import NDArray
 
 from .._base.check import OutOfRangeError, check_choice, check_count
-from ..sampling import sample, seed_from_name
+from ..options import Reading, takes
+from ..sampling import seed_from_name
+from ..sampling._sample import resample
 from ._arrays import all_clouds
 from ._atoms import AtomChoice
 from ._cif import read_cif
@@ -64,23 +66,8 @@ READERS: dict[str, Callable[[Source, _Options], Cloud]] = {
 }
 
 
-def read_cloud(
-    path: PathLike,
-    *,
-    format: str | None = None,
-    budget: int | None = None,
-    sampling: str = "auto",
-    seed: int = 0,
-    dims: int | None = None,
-    atoms: str | Sequence[str] = "CA",
-    chain: str | None = None,
-    model: int | None = 1,
-    altloc: str | None = None,
-    soma: Literal["keep", "drop"] = "keep",
-    skeleton: int | Literal["nodes"] | None = None,
-    invalid: Literal["raise", "drop"] = "raise",
-    max_bytes: int | None = None,
-) -> Cloud:
+@takes(Reading)
+def read_cloud(path: PathLike, *, format: str | None = None, reading: Reading) -> Cloud:
     """Read a file with everything in it.
 
     Guide: ``heatfield docs guide/formats``.
@@ -92,29 +79,7 @@ def read_cloud(
         or Parquet, plain or gzipped. The content decides, the suffix only where the content is silent.
     format : str, optional
         Skip detection: one of ``heatfield.io.FORMATS``.
-    budget : int, optional
-        At most this many points, chosen as ``sampling`` says. Shorter clouds stay as they are.
-    sampling : {"auto", "random", "farthest", "voxel"}
-        "auto" spreads points evenly by length on a skeleton, by area on a mesh, and draws
-        without replacement from points.
-    seed : int
-        Mixed with the file's name, so that the choice does not depend on the order of files.
-    dims : int, optional
-        How many leading columns are coordinates, where no names tell (NPY, text without header).
-    atoms, chain, model, altloc
-        Of a molecule: "CA", "all" or names; one chain; one model, counted from 1 (None: all); which
-        alternative location (None: the most occupied).
-    soma : {"keep", "drop"}
-        Whether nodes of the cell body (type 1) of an SWC file stay.
-    skeleton : int or "nodes", optional
-        Of a skeleton (SWC) without a budget: so many points, even by arc length, so that it does not matter
-        how densely a branch was traced. "nodes": its nodes, also with a budget. None: its nodes, or with
-        a budget what ``sampling`` says.
-    invalid : {"raise", "drop"}
-        What to do with points whose coordinates are NaN or infinite.
-    max_bytes : int, optional
-        The most that a file may unpack to; without it at least 16 MiB and 8 times its size (50 times
-        for small files), so that a file of less than 10 MB takes less than 300 MB.
+    {options}
 
     Returns
     -------
@@ -135,29 +100,15 @@ def read_cloud(
     >>> cloud.points.shape, cloud.columns["charge"].tolist()
     ((3, 3), [1, -1, 0])
     """
-    check_choice(soma, "soma", ("keep", "drop"))
-    check_choice(invalid, "invalid", ("raise", "drop"))
-    check_choice(sampling, "sampling", ("auto", "random", "farthest", "voxel"))
-    for value, name in ((budget, "budget"), (dims, "dims"), (model, "model"), (max_bytes, "max_bytes")):
-        if value is not None:
-            check_count(value, name, 1)
-    if skeleton is not None and skeleton != "nodes":
-        check_count(skeleton, "skeleton", 1)
     if format is not None:
         check_choice(format, "format", FORMATS)
-    choice = AtomChoice(atoms, chain, model, altloc)
-    source = open_source(path, max_bytes)
-    options = _Options(choice, soma, dims)
+    own = reading
+    source = open_source(path, own.max_bytes)
+    options = _Options(AtomChoice(own.atoms, own.chain, own.model, own.altloc), own.soma, own.dims)
     try:
-        cloud = require_finite(source, READERS[format or detect(source)](source, options), invalid)
+        cloud = require_finite(source, READERS[format or detect(source)](source, options), own.invalid)
         cloud.notes["points_in_file"] = len(cloud.points)
-        if cloud.parents is not None and skeleton == "nodes":
-            sampling = "random" if sampling == "auto" else sampling
-        elif cloud.parents is not None and budget is None and isinstance(skeleton, int):
-            budget, sampling = skeleton, "auto"
-        if budget is None:
-            return cloud
-        return sample(cloud, budget, sampling, seed_from_name(Path(source.path).name, seed))
+        return resample(cloud, own, seed_from_name(Path(source.path).name, own.seed))
     except ReadError:
         raise
     except ImportError as error:  # a library of the extra "io" is missing
@@ -230,9 +181,6 @@ def read_points(
 def read_points(path: PathLike, *, columns: bool = False, **options: object) -> object:
     """The points of a file as an (m, n) float64 array; with ``columns=True`` also the other columns.
 
-    Options are those of `read_cloud`: ``format, budget, sampling, seed, dims, atoms, chain, model,
-    altloc, soma, invalid, max_bytes``.
-
     Guide: ``heatfield docs guide/formats``.
 
     Parameters
@@ -257,5 +205,5 @@ def read_points(path: PathLike, *, columns: bool = False, **options: object) -> 
     ...     hf.read_points(f"{folder}/a.csv")[-1]
     array([ 9., 10., 11.])
     """
-    cloud = read_cloud(path, **options)  # type: ignore[arg-type]
+    cloud = read_cloud(path, **options)
     return (cloud.points, cloud.columns) if columns else cloud.points

@@ -67,6 +67,9 @@ class EdgeConv(nn.Module):
         return mean, variance
 
 
+_MOST_NEIGHBOURS = 4096  # more take memory for every point, whatever a file asks for
+
+
 class DGCNNParts(TypedDict, total=False):
     """Parts of the network that may differ; `HFSDGCNN` says what they are, and their defaults."""
 
@@ -92,7 +95,7 @@ class HFSDGCNN(nn.Module):
     n_dims, n_classes : int
         Coordinates per point; classes.
     k : int
-        Neighbours, the point itself included.
+        Neighbours, the point itself included; at most 4,096.
     widths : sequence of int
         The EdgeConv layers.
     embedding : int
@@ -126,6 +129,8 @@ class HFSDGCNN(nn.Module):
     ) -> None:
         super().__init__()
         self.k = check_count(k, "k", 1)
+        if self.k > _MOST_NEIGHBOURS:
+            raise ValueError(f"k must be at most {_MOST_NEIGHBOURS}, got {k!r}")
         sizes = [check_count(w, "widths", 1) for w in widths]
         first = n_dims + point_width
         self.edges = nn.ModuleList(

@@ -17,7 +17,7 @@ class HFSFull(nn.Module):
     """The paper's HFS-full: per-point features through a shared MLP, pooled by mean and maximum.
 
     Phi = [global, HDS, z] -> 256 -> classes, where z pools the network's 256 outputs per point.
-    Inputs are expected standardised; `heatfield.HFSClassifier` does that with the statistics of
+    Inputs are expected standardised; `heatfield.HFSNetworkClassifier` does that with the statistics of
     its training set.
 
     Guide: ``heatfield docs guide/learning``.

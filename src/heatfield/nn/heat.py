@@ -25,6 +25,7 @@ from .._base.check import (
     check_count,
     check_dimension,
     check_extent,
+    check_number,
     check_range,
     check_times,
 )
@@ -32,6 +33,7 @@ from .._base.files import write_atomically
 from .._features.layout import SCHEMA
 from .._features.point_features import PointSettings, features_of
 from ..core import formulas
+from ..options import Scales
 from .sums import can_compute, energy_sums, heat, is_known, local_sums, neighbours, neighbours_by_torch
 
 Powers = NDArray[np.int64]
@@ -102,8 +104,8 @@ class HeatFeatures(nn.Module):
     fixed_schedule : bool
         Whether the times count as constants in the gradient. Otherwise it flows through the
         spacing and the diameter too: the whole derivative.
-    memory : int
-        Bytes that the tables of pairs may take at once where torch computes. Rows are computed in
+    memory : float, optional
+        GiB that the tables of pairs may take at once where torch computes; a quarter. Rows are computed in
         pieces of this size, and again in the backward pass instead of being kept.
 
     Examples
@@ -125,15 +127,15 @@ class HeatFeatures(nn.Module):
 
     def __init__(
         self,
-        n_scales: int = 8,
+        n_scales: int = Scales.n_scales,
         *,
-        c_min: float = 0.05,
-        c_max: float = 0.25,
+        c_min: float = Scales.c_min,
+        c_max: float = Scales.c_max,
         transition: str = "difference",
         with_spectrum: bool = True,
         log_density: bool = False,
         fixed_schedule: bool = False,
-        memory: int = 1 << 28,
+        memory: float | None = None,
     ) -> None:
         super().__init__()
         self.n_scales = check_count(n_scales, "n_scales", 2)
@@ -142,7 +144,7 @@ class HeatFeatures(nn.Module):
         self.with_spectrum = bool(with_spectrum)
         self.log_density = bool(log_density)
         self.fixed_schedule = bool(fixed_schedule)
-        self.memory = check_count(memory, "memory", 1)
+        self.memory = check_number(0.25 if memory is None else memory, "memory", above=0)
 
     def extra_repr(self) -> str:
         """The settings, as torch prints them.
@@ -287,7 +289,7 @@ class HeatFeatures(nn.Module):
         """How many rows fit: differences and D2 of a pair, and what each scale keeps to go back."""
         batch, m, n = points.shape
         row = batch * m * points.element_size() * (n + 1 + n_scales * (6 + 2 * n))
-        return max(1, self.memory // max(1, row))
+        return max(1, int(self.memory * 2**30) // max(1, row))
 
 
 class _Again(torch.autograd.Function):

@@ -246,8 +246,8 @@ class TrainedNetwork:
     def _train(
         self,
         data: Callable[[], Batches],
-        labels: NDArray[np.int64],
-        held_out: tuple[Batches, NDArray[np.int64]] | None,
+        labels: NDArray[Any],
+        held_out: tuple[Batches, NDArray[Any]] | None,
         options: Training,
         fingerprint: str,
     ) -> None:
@@ -303,21 +303,30 @@ class TrainedNetwork:
         self.network.eval()
 
 
-def softmax(logits: NDArray[np.float32]) -> Array:
-    """Probabilities in double precision; a ValueError where the network gives no numbers."""
-    values = logits.astype(np.float64)
+def finite(outputs: NDArray[np.float32]) -> Array:
+    """Outputs in double precision; a ValueError where the network gives no numbers."""
+    values = outputs.astype(np.float64)
     odd = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if odd.size:
         raise ValueError(
             f"the network gives no finite numbers for {odd.size} of {len(values)} clouds, the first is "
             f"clouds[{odd[0]}]: its weights or the cloud are out of the range of single precision"
         )
+    return values
+
+
+def softmax(logits: NDArray[np.float32]) -> Array:
+    """Probabilities in double precision; a ValueError where the network gives no numbers."""
+    values = finite(logits)
     values = np.exp(values - values.max(axis=1, keepdims=True))
     return values / values.sum(axis=1, keepdims=True)
 
 
 class Learner(TrainedNetwork):
-    """A network with the scaling of its inputs: all that is needed to classify a table of point features."""
+    """A network with the scaling of its inputs: all that is needed to answer for a table of point features.
+
+    It learns classes, or where its labels are single-precision numbers, the first of its outputs.
+    """
 
     def __init__(
         self,
@@ -340,7 +349,7 @@ class Learner(TrainedNetwork):
     def fit(
         self,
         table: PointTable,
-        labels: NDArray[np.int64],
+        labels: NDArray[Any],
         held_out: NDArray[np.bool_] | None,
         options: Training,
     ) -> None:
@@ -355,13 +364,9 @@ class Learner(TrainedNetwork):
         )
         self._train(lambda: self._packed(kept), own, others, options, fingerprint)
 
-    def logits(self, table: PointTable) -> NDArray[np.float32]:
-        """(N, classes), with all points of every cloud."""
+    def outputs(self, table: PointTable) -> NDArray[np.float32]:
+        """(N, outputs), with all points of every cloud."""
         return self._logits(self._packed(table))
-
-    def probabilities(self, table: PointTable) -> Array:
-        """The softmax of the logits, in double precision."""
-        return softmax(self.logits(table))
 
     @property
     def unit(self) -> tuple[Array, Array]:

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from .._base.arrays import open_regular
 from .._base.files import write_atomically
-from .._base.progress import trainings_to_come
+from .._base.progress import Bar, remaining_fits
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Training:
             weights, self.learning_rate, momentum=0.9, weight_decay=self.weight_decay, **more
         )
 
-    def loss(self, n_classes: int, device: torch.device) -> nn.CrossEntropyLoss:
+    def loss(self, n_classes: int, device: torch.device) -> nn.Module:
         """Cross entropy in which the wrong classes share ``label_smoothing`` evenly."""
         weight = None
         if self.class_weight is not None:
@@ -88,7 +88,23 @@ class Training:
         return nn.CrossEntropyLoss(weight, label_smoothing=smoothing)
 
 
-# Logits; in training perhaps also a penalty that is added to the loss.
+class SquaredError(nn.Module):
+    """The mean squared error of the first output, for targets that are numbers."""
+
+    def forward(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """One number."""
+        return nn.functional.mse_loss(outputs[:, 0], target)
+
+
+def score(outputs: Tensor, target: Tensor) -> dict[str, float]:
+    """The share of classes that are right, or R² where the target is numbers."""
+    if not target.is_floating_point():
+        return {"accuracy": int((outputs.argmax(dim=1) == target).sum()) / len(target)}
+    errors, whole = (float(((target - x) ** 2).sum()) for x in (outputs[:, 0], target.mean()))
+    return {"r2": 1.0 - errors / whole if whole > 0.0 else 0.0}
+
+
+# Logits, or numbers; in training perhaps also a penalty that is added to the loss.
 Output: TypeAlias = "Tensor | tuple[Tensor, Tensor]"
 Forward = Callable[[nn.Module, tuple[Tensor, ...], np.random.Generator | None], Output]
 
@@ -111,21 +127,22 @@ def train(
     network: nn.Module,
     forward: Forward,
     data: Batches,
-    labels: NDArray[np.int64],
-    held_out: tuple[Batches, NDArray[np.int64]] | None,
+    labels: NDArray[Any],
+    held_out: tuple[Batches, NDArray[Any]] | None,
     n_classes: int,
     options: Training,
     fingerprint: str,
 ) -> list[dict[str, float]]:
     """Train in place, from the checkpoint if there is one; returns the history, an entry per epoch.
 
+    Labels are positions of classes, or single-precision numbers: then the loss is the squared error.
     With the same seed and one thread the weights are the same to the bit, stopped and resumed or not.
     """
     keep_memory()
     optimizer = options.make_optimizer(network)
     rng = np.random.default_rng(options.seed)
-    loss = options.loss(n_classes, data.device)
     target = torch.from_numpy(labels).to(data.device)
+    loss = SquaredError() if target.is_floating_point() else options.loss(n_classes, data.device)
     progress: dict[str, Any] = {"epoch": 0, "history": [], "best": None, "stopped": False}
     best: dict[str, Tensor] | None = None
     if options.checkpoint is not None and options.checkpoint.exists():
@@ -155,7 +172,7 @@ def train(
         if options.checkpoint is not None:
             write_checkpoint(options.checkpoint, fingerprint, network, optimizer, rng, progress, best)
         spent = (time.perf_counter() - started) / (progress["epoch"] - done_before)
-        to_come = options.epochs * (trainings_to_come.get() + 1) - progress["epoch"]
+        to_come = options.epochs * (remaining_fits.get() + 1) - progress["epoch"]
         line.show(progress["epoch"], entry, spent * to_come)
     line.end()
     if best is not None:
@@ -181,7 +198,7 @@ def _one_epoch(
     cuts = list(range(batch_size, len(order), batch_size))
     if cuts and len(order) - cuts[-1] == 1:  # batch norm needs two: the last cloud joins the batch before
         cuts.pop()
-    total, right = 0.0, 0
+    total, seen = 0.0, list[tuple[Tensor, Tensor]]()
     for clouds in np.split(order, cuts):
         inputs = data.batch(clouds, points, rng)
         wanted = target[torch.from_numpy(clouds).to(data.device)]
@@ -191,8 +208,9 @@ def _one_epoch(
         value.backward()
         optimizer.step()
         total += float(value.detach()) * len(clouds)
-        right += int((logits.detach().argmax(dim=1) == wanted).sum())
-    return {"loss": total / len(order), "accuracy": right / len(order)}
+        seen.append((logits.detach(), wanted))
+    outputs, targets = (torch.cat(parts) for parts in zip(*seen, strict=True))
+    return {"loss": total / len(order), **score(outputs, targets)}
 
 
 def _refuse_divergence(network: nn.Module, entry: dict[str, float], epoch: int, options: Training) -> None:
@@ -218,45 +236,47 @@ def _parts(output: Output) -> tuple[Tensor, Tensor | float]:
 
 
 def _validate(
-    network: nn.Module, forward: Forward, data: Batches, labels: NDArray[np.int64], loss: nn.Module
+    network: nn.Module, forward: Forward, data: Batches, labels: NDArray[Any], loss: nn.Module
 ) -> dict[str, float]:
     target = torch.from_numpy(labels).to(data.device)
-    logits = all_logits(network, forward, data)
-    right = (logits.argmax(dim=1) == target).float().mean()
-    return {"validation_loss": float(loss(logits, target)), "validation_accuracy": float(right)}
+    outputs = all_logits(network, forward, data)
+    found = {"loss": float(loss(outputs, target)), **score(outputs, target)}
+    return {f"validation_{name}": value for name, value in found.items()}
 
 
 class _Line:
-    """How far the training is: on a terminal one line that is overwritten, elsewhere a line per epoch."""
+    """How far the training is: on a terminal one line, below other bars; elsewhere a line per epoch."""
 
     def __init__(self, options: Training) -> None:
-        self.terminal = sys.stderr.isatty()
-        self.on = self.terminal if options.progress is None else options.progress
         self.epochs = options.epochs
+        terminal = sys.stderr.isatty()
+        self.on = terminal if options.progress is None else options.progress
+        self.bar = Bar(bar_format="{desc}", leave=None, file=sys.stderr) if self.on and terminal else None
 
     def show(self, epoch: int, entry: dict[str, float], left: float) -> None:
         if not self.on:
             return
-        text = (
-            f"epoch {epoch}/{self.epochs}  loss {entry['loss']:.4f}  accuracy {100 * entry['accuracy']:.1f} %"
-        )
-        if "validation_accuracy" in entry:
-            text += f"  validation {100 * entry['validation_accuracy']:.1f} %"
+        text = f"epoch {epoch}/{self.epochs}  loss {entry['loss']:.4f}  "
+        if "accuracy" in entry:
+            text += f"accuracy {100 * entry['accuracy']:.1f} %"
+            if "validation_accuracy" in entry:
+                text += f"  validation {100 * entry['validation_accuracy']:.1f} %"
+        else:
+            text += f"R² {entry['r2']:.3f}"
+            if "validation_r2" in entry:
+                text += f"  validation {entry['validation_r2']:.3f}"
         minutes, seconds = divmod(round(left), 60)
         wide = f"{text}  {entry['seconds']:.2f} s per epoch, {minutes} min {seconds:02d} s left"
+        if self.bar is None:
+            print(wide, file=sys.stderr, flush=True)
+            return
         room = shutil.get_terminal_size().columns - 1  # a line that wraps could not be overwritten
-        narrow = self.terminal and len(wide) > room
-        text = f"{text}  {minutes}:{seconds:02d} left"[:room] if narrow else wide
-        print(
-            f"\r{text}\033[K" if self.terminal else text,
-            end="" if self.terminal else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
+        short = f"{text}  {minutes}:{seconds:02d} left"[:room]
+        self.bar.set_description_str(wide if len(wide) <= room else short)
 
     def end(self) -> None:
-        if self.on and self.terminal:
-            print(file=sys.stderr)
+        if self.bar is not None:
+            self.bar.close()
 
 
 # --- checkpoints: training that survives a kill ---------------------------------------

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base.check import Array, as_points, as_scales, check_choice, check_count, thread_count
+from .._base.check import Array, as_points, as_scales, thread_count
 from .._base.summary import Summarised, Summary, number, plural
 from .._base.threads import pieces, run_pieces
 from ..io import points_of_file
+from ..options import Pattern, Threads, takes
 from ._envelope import rank_envelope
 from ._response import curves
 from ._simulate import Intensity, Simulator
@@ -134,24 +135,20 @@ class PatternTest(Summarised):
         return Summary(f"Test of a pattern of {plural(self.count, 'point')}", lines)
 
 
+@takes(Pattern, Threads)
 def envelope_test(
     points: ArrayLike,
     window: Window | None = None,
     *,
-    simulations: int = 999,
-    distances: ArrayLike | None = None,
-    lengths: ArrayLike | None = None,
     intensity: Intensity | None = None,
-    statistic: str = "both",
-    level: float = 0.05,
-    random_state: int = 0,
-    n_jobs: int | None = 1,
+    pattern: Pattern,
+    threads: Threads,
 ) -> PatternTest:
     """Test a pattern against complete spatial randomness, or against an intensity, at all distances together.
 
     As many points as were observed are drawn independently in the same window, many times. Its curves are
     compared with theirs by `rank_envelope`. Simulations have the same edge as the data, so no
-    correction for it is needed.
+    correction for it is needed. The result is the same for any number of threads.
 
     Guide: ``heatfield docs guide/patterns``.
 
@@ -161,22 +158,9 @@ def envelope_test(
         In the plane or in space.
     window : Box or Polygon, optional
         Where the pattern was observed. The bounding box otherwise, which is a little too small.
-    simulations : int
-    distances : (T,) increasing, optional
-        Otherwise 24 from a fifth of the mean spacing (volume / m)**(1/n) to a quarter of the window's
-        shortest side. They must not be chosen by a look at the pattern.
-    lengths : (T,) increasing, optional
-        Instead of distances r = 2 sqrt(t): the lengths sqrt(t), as everywhere else in the library.
     intensity : callable, optional
         From places (q, n) to q numbers: the expected density, up to a factor. Constant otherwise.
-    statistic : "response", "pairs" or "both"
-        The heat response C2(t); the logarithm of the pair density smoothed over each distance; or both
-        curves in one test. The response alone says little of regular patterns: fewer pairs lower E2 and its
-        slope at once.
-    level : float
-    random_state : int
-    n_jobs : int
-        Threads; the result is the same for any number.
+    {options}
 
     Returns
     -------
@@ -197,24 +181,19 @@ def envelope_test(
     if m < 3:
         raise ValueError(f"a pattern needs at least 3 points, got {m}")
     place = as_window(window, checked)
-    count = check_count(simulations, "simulations", 1)
-    check_choice(statistic, "statistic", (*STATISTICS, "both"))
-    seed = check_count(random_state, "random_state", 0)
-    threads = thread_count(n_jobs)
-    if not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    count, statistic, level = pattern.simulations, pattern.statistic, pattern.level
     if intensity is not None and not callable(intensity):
         raise ValueError(f"intensity must be a function of places, got {intensity!r}")
-    steps = _distances(distances, place, m, lengths)
+    steps = _distances(pattern, place, m)
     rank_envelope(np.zeros(1), np.zeros((count, 1)), level)  # enough simulations? before the work
-    simulator = Simulator(place, m, intensity, seed)
+    simulator = Simulator(place, m, intensity, pattern.random_state)
     simulated = np.empty((count, 2, steps.size))
 
     def work(first: int, last: int) -> None:
         for i in range(first, last):
             simulated[i] = curves(simulator.pattern(i), steps)
 
-    run_pieces(work, pieces(count, _TOGETHER), threads, progress="simulations")
+    run_pieces(work, pieces(count, _TOGETHER), thread_count(threads.n_jobs), progress="simulations")
     observed = curves(checked, steps)
     chosen = [k for k, name in enumerate(STATISTICS) if statistic in (name, "both")]
     found = rank_envelope(observed[chosen].ravel(), simulated[:, chosen].reshape(count, -1), level)
@@ -237,15 +216,13 @@ def envelope_test(
     )
 
 
-def _distances(
-    distances: ArrayLike | None, window: Window, m: int, lengths: ArrayLike | None = None
-) -> Array:
-    if lengths is not None:
-        if distances is not None:
+def _distances(pattern: Pattern, window: Window, m: int) -> Array:
+    if pattern.lengths is not None:
+        if pattern.distances is not None:
             raise ValueError("distances are twice the lengths: give one of the two")
-        return 2.0 * as_scales(lengths, 1, "lengths")[0]
-    if distances is not None:
-        return as_scales(distances, 1, "distances")[0]
+        return 2.0 * as_scales(pattern.lengths, 1, "lengths")[0]
+    if pattern.distances is not None:
+        return as_scales(pattern.distances, 1, "distances")[0]
     spacing = (window.volume / m) ** (1.0 / window.n_dims)
     last = 0.25 * window.shortest
     return np.geomspace(min(0.2 * spacing, 0.5 * last), last, _STEPS)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import Array, as_points
+from .._base.files import write_atomically
 from .._base.optional import need
 from .._signatures.signatures import Signatures
 
@@ -183,3 +185,10 @@ def dimension_name(center: float) -> str:
     if float(center).is_integer() and 0 <= center < len(DIMENSION_NAMES):
         return f"{center:g} ({DIMENSION_NAMES[int(center)]})"
     return f"{center:g}"
+
+
+def save_picture(figure: Any, path: Path, dpi: int) -> None:
+    """A PNG that carries the name of the library, whole or not at all."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=dpi, format="png", metadata={"Software": "heatfield"})
+    write_atomically(path, buffer.getvalue())

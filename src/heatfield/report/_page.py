@@ -1,36 +1,45 @@
-"""The report as a page."""
+"""Pages about many clouds: the report of a folder with its figures, and what a search found."""
 
 from __future__ import annotations
 
 import base64
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
-from .._base.check import check_choice
 from .._base.html import assemble, safe_json
-from .._search.sketch import in_bytes
-from ..plot._style import as_image, class_color
-from ._collection import Collection
-from ._map import Map, make_map
-from ._pictures import MEDIA, as_data
-from ._pictures import figures as pictures
-from ._separation import Separation, separate
+from ..models.index import in_bytes
+from ..models.retrieval import Hits
+from ..options import Head, Report, takes
+from ..plot import confusion_matrix, spectra_by_class
+from ..plot._style import (
+    DIMENSION_COLORS,
+    as_image,
+    class_color,
+    class_marker,
+    dimension_name,
+    escaped,
+    own_axes,
+    scale_axis,
+    tidy,
+)
+from ._collection import Collection, Map, Separation, make_map
+
+_MEDIA = {"png": "png", "svg": "svg+xml"}
+FIGURES = ("map", "spectra", "confusion", "blocks", "scales")  # without classes some are not drawn
 
 
+@takes(Report)
 def report_page(
     collection: Collection,
+    separation: Separation,
     *,
-    folds: int = 5,
-    head: str = "lda",
-    embedding: str = "auto",
-    seed: int = 0,
-    figures: str = "png",
-    tick: Callable[[int, int], object] | None = None,
     save_figure: Callable[[str, bytes], object] | None = None,
+    random_state: int | None = Head.random_state,
+    report: Report,
 ) -> str:
     """A page of HTML about a collection, with nothing to load from elsewhere.
 
@@ -39,45 +48,40 @@ def report_page(
     Parameters
     ----------
     collection : Collection
-    folds : int
-        Of the cross-validation; fewer where a class has fewer clouds.
-    head : str
-        See `HFSClassifier`.
-    embedding : "auto", "pca" or "umap"
-        Auto takes UMAP where the library umap is installed.
-    figures : "png" or "svg"
-        Form of the two figures.
-    tick : callable
-        Called after every fold, with the number of folds that are done and of all folds.
+    separation : Separation
+        See `separate`.
     save_figure : callable
         Called with the name of each figure ("map", "spectra", "confusion", "blocks", "scales") and its SVG.
-    seed : int
-        Of folds and map.
+    random_state : int, optional
+        Seed of the map.
+    {options}
 
     Returns
     -------
     page : str
+        The whole file.
 
     Examples
     --------
-    >>> import numpy as np, heatfield as hf
-    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=4, n_points=60)
-    >>> descriptor = hf.HFSDescriptor("simple")
-    >>> rows, files = descriptor.fit_transform(clouds), [f"{i}.csv" for i in range(20)]
-    >>> words = [f"class {label}" for label in labels]
-    >>> orbits = hf.report.Collection("orbits", files, np.full(20, 60), rows, descriptor, 2, words, clouds)
-    >>> hf.report.report_page(orbits, folds=2, embedding="pca").startswith("<!doctype html>")
+    >>> import numpy as np
+    >>> import heatfield as hf
+    >>> clouds, _ = hf.datasets.make_orbit5k(n_per_class=4, n_points=60)
+    >>> names, counts = [f"{i}.csv" for i in range(20)], np.full(20, 60)
+    >>> descriptor = hf.HFSDescriptor("simple").fit(clouds)
+    >>> orbits = hf.report.Collection(
+    ...     "orbits", names, counts, descriptor.transform(clouds), descriptor, 2, None, clouds
+    ... )
+    >>> hf.report.report_page(orbits, hf.report.separate(orbits)).startswith("<!doctype html>")
     True
     """
-    check_choice(figures, "figures", tuple(MEDIA))
-    found = make_map(collection.features, collection.descriptor, embedding, seed)
-    separation = separate(collection, folds, head, seed, tick)
-    drawn = pictures(collection, found, separation)
+    figures = report.image
+    found = make_map(collection.features, collection.descriptor, report.embedding, random_state)
+    drawn = _pictures(collection, found, separation)
     for name, draw in drawn.items() if save_figure is not None else ():
         save_figure(name, as_image(draw(), "svg"))  # type: ignore[misc]  # not None here
     header = {
         "name": collection.name,
-        "stamp": stamp(),
+        "stamp": _stamp(),
         "facts": _facts(collection),
         "files": collection.files,
         "points": collection.points.tolist(),
@@ -90,26 +94,25 @@ def report_page(
         },
         "neighbours": found.neighbours.tolist(),
         "outliers": _outliers(found, collection, separation),
-        "separation": _separation(separation, head),
+        "separation": _separation(separation),
         "broken": collection.broken,
-        "sketches": [packed(one) for one in collection.sketches],
-        "spectra": as_data(drawn["spectra"](), figures),
-        "confusion": as_data(drawn["confusion"](), figures) if "confusion" in drawn else "",
+        "sketches": [_packed(one) for one in collection.sketches],
+        "spectra": _as_data(drawn["spectra"](), figures),
+        "confusion": _as_data(drawn["confusion"](), figures) if "confusion" in drawn else "",
         "colours": [class_color(k) for k in range(max(1, len(collection.classes)))],
     }
     scripts = ("common.js", "report.js")
     return assemble(__package__, "report.html", scripts, "report.css", {"HEADER": safe_json(header)})
 
 
-def stamp() -> str:
+def _stamp() -> str:
     """Which version made a page, and when."""
     return f"heatfield {__version__}, {datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def packed(sketch: np.ndarray) -> str:
+def _packed(sketch: np.ndarray) -> str:
     """Points of a thumbnail, one byte per coordinate."""
-    drawn = sketch if sketch.dtype == np.uint8 else in_bytes(sketch)
-    return base64.b64encode(drawn.tobytes()).decode()
+    return base64.b64encode(in_bytes(sketch).tobytes()).decode()
 
 
 def _facts(collection: Collection) -> list[tuple[str, str]]:
@@ -160,17 +163,180 @@ def _outliers(found: Map, collection: Collection, separation: Separation) -> lis
     return out[:60]
 
 
-def _separation(separation: Separation, head: str) -> dict[str, Any]:
+def _separation(separation: Separation) -> dict[str, Any]:
     if separation.reason:
         return {"reason": separation.reason}
     mean, deviation = np.mean(separation.folds), np.std(separation.folds)
     heads = sorted(set(separation.heads))
+    chosen = ", chosen on the training part of each fold" * (separation.head == "auto")
+    whole = " No group is split between folds." * separation.grouped
     return {
         "reason": "",
         "words": f"{100 * mean:.1f} % ± {100 * deviation:.1f} mean accuracy over classes "
         f"in {len(separation.folds)} folds "
         f"({100 * separation.accuracy:.1f} % of all clouds; chance {100 / len(separation.classes):.1f} %). "
-        f"Read-out: {', '.join(heads)}{', chosen on the training part of each fold' * (head == 'auto')}.",
+        f"Read-out: {', '.join(heads)}{chosen}.{whole}",
         "blocks": separation.blocks,
         "scales": separation.scales,
     }
+
+
+def _as_data(axes: Any, kind: str = "png") -> str:
+    """A figure as the address of an image that needs no file: "png", or "svg" for print."""
+    return f"data:image/{_MEDIA[kind]};base64," + base64.b64encode(as_image(axes, kind)).decode()
+
+
+def _plain(name: str) -> str:
+    """A name of bearable length that matplotlib takes as it is."""
+    return escaped(name if len(name) <= 32 else name[:29] + "...")
+
+
+def _pictures(collection: Collection, found: Map, separation: Separation) -> dict[str, Callable[[], Any]]:
+    """What there is to draw, by name: "map", "spectra", "confusion", "blocks", "scales"."""
+    out: dict[str, Callable[[], Any]] = {}
+    if found.method != "none":
+        out["map"] = lambda: _cloud_map(collection, found)
+    out["spectra"] = lambda: _spectra(collection)
+    if separation.matrix is not None:
+        out["confusion"] = lambda: _confusion(separation)
+        out["blocks"] = lambda: _losses(separation.blocks, "block of the descriptor")
+        out["scales"] = lambda: _losses(separation.scales, "scale and its length √t")
+    return out
+
+
+def _spectra(collection: Collection) -> Any:
+    """Heat dimension spectra by class; without labels, the average of all."""
+    shares = collection.composition()
+    lengths, unit = collection.length_table(), collection.unit or None
+    if collection.labels and len(collection.classes) > 1:
+        names = [_plain(label) for label in collection.labels]
+        return spectra_by_class(shares, names, lengths=lengths, unit=unit)
+    mean = 100 * np.nanmean(shares, axis=0)
+    ax = own_axes(None, (6.4, 3.2))
+    names = [dimension_name(k) for k in range(mean.shape[1])]
+    colors = [DIMENSION_COLORS[min(k, 3)] for k in range(mean.shape[1])]
+    ax.stackplot(np.arange(len(mean)), mean.T, colors=colors, labels=names, alpha=0.9, linewidth=0)
+    scale_axis(ax, len(mean), lengths, unit)
+    ax.set(ylim=(0, 100), ylabel="share of points, %")
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
+    return tidy(ax, "Heat dimension spectrum, average of all clouds")
+
+
+def _confusion(separation: Separation) -> Any:
+    """Which class is taken for which, over all folds."""
+    assert separation.matrix is not None
+    return confusion_matrix(separation.matrix, [_plain(name) for name in separation.classes])
+
+
+def _cloud_map(collection: Collection, found: Map) -> Any:
+    """The clouds as dots, one colour and, for every eight classes, one shape per class."""
+    ax = own_axes(None, (7.6, 4.8))
+    labels = np.array(collection.labels or [""] * len(collection.files), dtype=object)
+    for k, name in enumerate(collection.classes or [""]):
+        own = found.places[labels == name]
+        style = {"color": class_color(k), "marker": class_marker(k), "linewidths": 0, "s": 22}
+        ax.scatter(own[:, 0], own[:, 1], label=f"{_plain(name)} ({len(own)})", **style)
+    ax.set(xticks=[], yticks=[], xlabel=f"{found.method} 1", ylabel=f"{found.method} 2")
+    if collection.classes:
+        columns = 1 + (len(collection.classes) - 1) // 20
+        ax.legend(
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+            frameon=False,
+            fontsize=8,
+            ncols=columns,
+            title="class",
+        )
+    return tidy(ax, f"{len(collection.files):,} clouds of {_plain(collection.name)}")
+
+
+def _losses(rows: tuple[tuple[str, float, float], ...], title: str) -> Any:
+    """Accuracy that is lost where a group of columns is shuffled, with its deviation over the shuffles."""
+    ax = own_axes(None, (5.6, 0.9 + 0.28 * len(rows)))
+    places = np.arange(len(rows))[::-1]
+    ax.barh(places, [100 * loss for _, loss, _ in rows], color=class_color(0), height=0.7)
+    ax.errorbar(
+        [100 * loss for _, loss, _ in rows], places, xerr=[100 * spread for *_, spread in rows],
+        fmt="none", ecolor="#1d1d1f", elinewidth=1,
+    )  # fmt: skip
+    ax.set_yticks(places, [_plain(name) for name, *_ in rows], fontsize=8)
+    ax.axvline(0.0, color="#4d4d4d", linewidth=0.8)
+    ax.set_xlabel("accuracy lost when shuffled, points of percent")
+    return tidy(ax, title)
+
+
+def hits_page(
+    name: str,
+    queries: Sequence[str],
+    hits: Hits,
+    *,
+    query_sketches: Sequence[np.ndarray],
+    hit_sketches: Mapping[int, np.ndarray],
+    facts: Sequence[tuple[str, str]] = (),
+) -> str:
+    """A page of HTML, with nothing to load from elsewhere.
+
+    Guide: ``heatfield docs guide/search``.
+
+    Parameters
+    ----------
+    name : str
+        Of the index.
+    queries : names of the q queries
+    hits : Hits
+    query_sketches : one array (k, 2) per query
+    hit_sketches : arrays (k, 2) by the row of a hit
+        A hit without one gets an empty picture.
+    facts : pairs of a key and its words, for the head of the page
+
+    Returns
+    -------
+    html : str
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=2, n_points=60)
+    >>> index = hf.HFSIndex("simple").build(clouds, labels=labels)
+    >>> hits = index.query(clouds[:1], k=2)
+    >>> thumbnails = {row: clouds[row] for row in hits.rows[0]}
+    >>> page = hf.report.hits_page(
+    ...     "orbits", ["new"], hits, query_sketches=clouds[:1], hit_sketches=thumbnails
+    ... )
+    >>> page.startswith("<!doctype html>")
+    True
+    """
+    if len(queries) != len(hits) or len(query_sketches) != len(hits):
+        raise ValueError(
+            f"{len(hits)} queries need as many names and sketches, "
+            f"got {len(queries)} and {len(query_sketches)}"
+        )
+    place: dict[int, int] = {}  # of each hit among the pictures, those of the queries come first
+    names, labels = list(queries), [""] * len(queries)
+    sketches = [_packed(one) for one in query_sketches]
+    found: list[dict[str, Any]] = []
+    for i in range(len(hits)):
+        entries = []
+        for j, row in enumerate(hits.rows[i].tolist()):
+            if row not in place:
+                place[row] = len(names)
+                names.append(hits.names[i][j])
+                label = hits.labels[i][j]
+                labels.append("" if label is None else str(label))
+                sketches.append(_packed(hit_sketches[row]) if row in hit_sketches else "")
+            differences = [None if np.isnan(v) else round(float(v), 3) for v in hits.differences[i, j]]
+            entries.append([place[row], f"{hits.distances[i, j]:.4g}", differences])
+        found.append({"i": i, "hits": entries})
+    header = {
+        "name": name,
+        "stamp": _stamp(),
+        "facts": list(facts),
+        "files": names,
+        "labels": labels,
+        "classes": sorted({"", *labels}),
+        "sketches": sketches,
+        "blocks": list(hits.blocks),
+        "queries": found,
+    }
+    scripts = ("common.js", "hits.js")
+    return assemble(__package__, "hits.html", scripts, "report.css", {"HEADER": safe_json(header)})

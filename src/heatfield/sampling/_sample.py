@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._base.check import check_choice, check_count, check_extent, corners
+from ..options import SKELETON_POINTS, Reading, choices_of
 from ._pick import farthest_rows, random_rows, voxel_rows
 from ._skeleton import sample_skeleton
 from ._surface import sample_surface
 
 if TYPE_CHECKING:
     from ..io import Cloud
-
-SAMPLINGS = ("auto", "random", "farthest", "voxel")
 
 
 def sample(cloud: Cloud, budget: int, sampling: str = "auto", seed: int = 0) -> Cloud:
@@ -51,7 +50,7 @@ def sample(cloud: Cloud, budget: int, sampling: str = "auto", seed: int = 0) -> 
     (100, True)
     """
     check_count(budget, "budget", 1)
-    check_choice(sampling, "sampling", SAMPLINGS)
+    check_choice(sampling, "sampling", choices_of(Reading, "sampling"))
     check_extent(*corners(cloud.points))
     rng = np.random.default_rng(seed)
     if sampling == "auto" and cloud.parents is not None:
@@ -64,6 +63,16 @@ def sample(cloud: Cloud, budget: int, sampling: str = "auto", seed: int = 0) -> 
     if sampling == "voxel":
         return cloud.take(voxel_rows(cloud.points, budget))
     return cloud.take(random_rows(len(cloud.points), budget, rng))
+
+
+def resample(cloud: Cloud, reading: Reading, seed: int) -> Cloud:
+    """A cloud as the options ask for it; without a budget, skeletons and meshes get 1,024 points."""
+    way, budget = reading.sampling, reading.budget
+    if cloud.parents is None and cloud.faces is None:
+        return cloud if budget is None else sample(cloud, budget, way, seed)
+    if reading.nodes:
+        return cloud if budget is None else sample(cloud, budget, "random" if way == "auto" else way, seed)
+    return sample(cloud, SKELETON_POINTS if budget is None else budget, way, seed)
 
 
 def _along(cloud: Cloud, budget: int, rng: np.random.Generator) -> Cloud:

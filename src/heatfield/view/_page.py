@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base.check import Array, as_points, check_choice, check_count, check_range
+from .._base.check import Array, as_points, check_range
 from .._base.html import assemble, safe_json
-from .._signatures.channels import reordered
-from .._signatures.local_type import LOCAL_TYPES
+from .._signatures.channels import Column, drawn_columns, reordered
+from .._signatures.local_type import LOCAL_TYPES, local_type_codes
 from .._signatures.scales import scale_schedule
-from .._signatures.signatures import signatures
+from .._signatures.signatures import Signatures, signatures
 from ..io import points_of_file
-from ._payload import FINE_POINTS, drawable, pack
+from ..options import Scales, Threads, View, takes
 
-MOST_POINTS = 200_000
+# Numbers take two bytes each up to so many points, then one: 200,000 points at 8 scales make about 10 MB.
+_FINE_POINTS = 50_000
+_MOST_COLUMNS = 6
+_MOST_AXES = 3
 # What is drawn has three digits; a looser tolerance of the fast path makes large clouds quick.
 _TOL = 1e-5
 _SCRIPTS = (
@@ -27,20 +30,17 @@ _SCRIPTS = (
 )  # fmt: skip
 
 
+@takes(Scales, View, Threads)
 def view_page(
     points: ArrayLike,
     *,
     name: str = "points",
     columns: Mapping[str, NDArray[Any]] | None = None,
-    n_scales: int = 8,
-    c_min: float = 0.05,
-    c_max: float = 0.25,
-    lengths: ArrayLike | None = None,
-    most_points: int = MOST_POINTS,
     unit: str = "",
     upright: bool = False,
-    theme: str = "auto",
-    n_jobs: int | None = 1,
+    scales: Scales,
+    view: View,
+    threads: Threads,
 ) -> str:
     """A page of HTML that shows a cloud and its signatures, with nothing to load from elsewhere.
 
@@ -54,16 +54,12 @@ def view_page(
         The title. Any text: it is shown as text.
     columns : mapping of (m,) arrays, optional
         More to colour by: the first six columns of numbers.
-    n_scales, c_min, c_max, lengths, n_jobs
-        See `heatfield.signatures`.
-    most_points : int
-        Of larger clouds a random choice of so many is drawn. Their signatures are those in the whole cloud.
     unit : str
         Of the coordinates, shown with every length; "" where it is not known.
     upright : bool
         Whether the third axis points up, as in laser scans. Otherwise the cloud is first shown from where
         it is widest.
-    theme : "auto", "dark" or "light"
+    {options}
 
     Returns
     -------
@@ -78,33 +74,29 @@ def view_page(
     (True, False)
     """
     checked = as_points(points_of_file(points))
-    limit = check_count(most_points, "most_points", 1)
-    count = check_count(n_scales, "n_scales", 2)
-    low, high = check_range(c_min, c_max)
-    check_choice(theme, "theme", ("auto", "dark", "light"))
+    low, high = check_range(scales.c_min, scales.c_max)
     m, n = checked.shape
     if m < 2 or not np.ptp(checked, axis=0).any():
         raise ValueError(
             f"{name} has fewer than two distinct points ({m} in all): there are no scales to show"
         )
     # In random order, so that the first k are a fair sample of the whole.
-    rows = np.random.default_rng(0).permutation(m)[:limit]
-    options: dict[str, Any] = {"n_scales": count, "c_min": low, "c_max": high, "lengths": lengths}
-    options |= {"tol": _TOL, "n_jobs": n_jobs}
-    if limit < m:
+    rows = np.random.default_rng(0).permutation(m)[: view.most_points]
+    options: dict[str, Any] = {**vars(scales), **vars(threads), "tol": _TOL}
+    if view.most_points < m:
         s = signatures(checked, targets=rows, **options)
     else:
         s = reordered(signatures(checked, **options), rows)
-    chosen = drawable({key: np.asarray(column)[rows] for key, column in (columns or {}).items()})
+    chosen = _drawable({key: np.asarray(column)[rows] for key, column in (columns or {}).items()})
     drawn, centre, half, projected = _places(checked, rows)
-    payload = pack(drawn, rows, s, chosen)
-    ends = s.scales if lengths is None else scale_schedule(checked, 2, c_min=low, c_max=high)
+    payload = _pack(drawn, rows, s, chosen)
+    ends = s.scales if scales.lengths is None else scale_schedule(checked, 2, c_min=low, c_max=high)
     nearest, diameter = float(np.sqrt(ends[0] / low)), float(np.sqrt(ends[-1] / high))
     header = {
         "name": name,
         "facts": _facts(m, n, list(columns or {}), list(chosen)),
         "notes": _notes(m, len(rows), projected, n),
-        "theme": theme,
+        "theme": view.theme,
         "types": LOCAL_TYPES,
         "dims": n,
         "points": m,
@@ -175,9 +167,118 @@ def _notes(m: int, shown: int, projected: bool, n: int) -> list[str]:
         )
     if projected:
         notes.append(f"The {n}-dimensional points are drawn by their first three principal components.")
-    digits = "65,534" if shown <= FINE_POINTS else "254"
+    digits = "65,534" if shown <= _FINE_POINTS else "254"
     notes.append(f"Values are stored to 1/{digits} of their range at each scale.")
     notes.append(
         "While the view moves, a slow machine draws a random part of the points; at rest all are drawn."
     )
     return notes
+
+
+class _Payload:
+    """Arrays one after the other, and where each begins."""
+
+    def __init__(self, codes: type[np.unsignedinteger]) -> None:
+        self.parts: list[bytes] = []
+        self.arrays: list[tuple[str, str, int, int]] = []
+        self.quantities: dict[str, dict[str, Any]] = {}
+        self.size = 0
+        self.codes = codes
+        self.top = int(np.iinfo(codes).max) - 1  # the largest code says that there is no value
+
+    def add(self, name: str, values: NDArray[Any]) -> None:
+        """An array as it is, aligned to four bytes."""
+        kind = {"f": "f", "u": "u"}[values.dtype.kind] + str(values.dtype.itemsize)
+        data = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
+        self.arrays.append((name, kind, self.size, int(values.size)))
+        data += bytes(-len(data) % 4)
+        self.parts.append(data)
+        self.size += len(data)
+
+    def add_quantity(self, name: str, label: str, kind: str, values: Array, colours: Array) -> None:
+        """Values (m, T), each scale over its own range; ``colours`` (T, 2) are the ends of the ramp."""
+        codes = np.full(values.T.shape, self.top + 1, self.codes)
+        lows, highs = [], []
+        for row, column in zip(codes, values.T, strict=True):
+            known = np.isfinite(column)
+            low, high = (
+                (float(column[known].min()), float(column[known].max())) if known.any() else (0.0, 0.0)
+            )
+            share = (column[known] - low) / ((high - low) or 1.0)
+            row[known] = np.rint(share * self.top).astype(self.codes)
+            lows.append(low)
+            highs.append(high)
+        self.add(name, codes)
+        self._describe(name, label, kind, lows, highs, colours)
+
+    def add_types(self, codes: NDArray[np.uint8]) -> None:
+        """Local types (m, T)."""
+        self.add("type", np.ascontiguousarray(codes.T))
+        steps = codes.shape[1]
+        last = len(LOCAL_TYPES) - 1.0
+        ends = np.tile([0.0, last], (steps, 1))
+        self._describe("type", "local type", "type", [0.0] * steps, [last] * steps, ends)
+
+    def _describe(
+        self, name: str, label: str, kind: str, lows: list[float], highs: list[float], colours: Array
+    ) -> None:
+        self.quantities[name] = {
+            "label": label,
+            "kind": kind,
+            "array": name,
+            "steps": len(lows),
+            "low": lows,
+            "high": highs,
+            "first": colours[:, 0].tolist(),
+            "last": colours[:, 1].tolist(),
+        }
+
+
+def _pack(
+    places: Array, rows: NDArray[np.int64], s: Signatures, columns: Mapping[str, NDArray[Any]]
+) -> _Payload:
+    """Everything that is drawn: places (q, 3) in units of the page, their rows in the file, signatures."""
+    assert s.spectrum is not None
+    n = s.spectrum.shape[2]
+    out = _Payload(np.uint16 if len(places) <= _FINE_POINTS else np.uint8)
+    out.add("points", places.astype(np.float32))
+    out.add("rows", rows.astype(np.uint32))
+
+    for shown in sorted(drawn_columns(s), key=lambda column: column.channel.menu):
+        if shown.axis is None or shown.axis < _MOST_AXES:
+            _add_signature(out, shown, n)
+        if shown.name == "dimension":
+            out.add_types(local_type_codes(s.dimension, s.transition, s.spectrum))
+    for k, (name, column) in enumerate(columns.items()):
+        values = column.astype(np.float64)[:, None]
+        values[~np.isfinite(values)] = np.nan
+        ends = np.nanpercentile(values, [1, 99], axis=0).T
+        out.add_quantity(f"column{k}", f"column {name}", "column", values, ends)
+    return out
+
+
+def _add_signature(out: _Payload, shown: Column, n: int) -> None:
+    """One signature with its colours; the logarithm to the base 10 of what spans decades."""
+    channel, values, label = shown.channel, shown.values, shown.label
+    if channel.log:
+        with np.errstate(divide="ignore"):
+            values = np.log10(values)
+        # The page itself shows powers of ten for the ramp of the density.
+        label = label if channel.ramp == "density" else f"log₁₀ {label}"
+    if channel.ends is None:
+        ends = np.nanpercentile(np.where(np.isfinite(values), values, np.nan), [2, 98], axis=0).T
+    else:
+        ends = np.tile(channel.ends(values, n), (values.shape[1], 1))
+    out.add_quantity(shown.name, label, channel.ramp, values, ends)
+
+
+def _drawable(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The first columns of numbers that are not all the same."""
+    kept: dict[str, NDArray[Any]] = {}
+    for name, column in columns.items():
+        if column.ndim != 1 or column.dtype.kind not in "fiub" or len(kept) == _MOST_COLUMNS:
+            continue
+        known = column[np.isfinite(column)] if column.dtype.kind == "f" else column
+        if len(known) and known.min() < known.max():
+            kept[name] = column
+    return kept

@@ -3,10 +3,8 @@
 `heatfield_bench.baselines` trains them on lists of clouds.
 """
 
-from ._dgcnn import DGCNN
-from ._point_transformer import PointTransformer
-from ._pointnet import PointNet
-from ._pointnet2 import PointNet2
-from ._vn_dgcnn import VNDGCNN
+from .dgcnn import DGCNN, VNDGCNN
+from .point_transformer import PointTransformer
+from .pointnet import PointNet, PointNet2
 
 __all__ = ["DGCNN", "VNDGCNN", "PointNet", "PointNet2", "PointTransformer"]

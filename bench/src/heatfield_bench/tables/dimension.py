@@ -15,9 +15,9 @@ from heatfield._base.check import Array
 
 from .._grid import Cell, Grid, noted
 from .._jobs import Context, Job
-from .._optional import need
 from .._results import Key
 from .._statistics import mean_of
+from .._tools import need
 
 # Of the benchmark of scikit-dimension: up to ten dimensions, so that a thousand points can show them.
 MANIFOLDS = (
@@ -107,7 +107,7 @@ def _grid(context: Context, condition: str) -> Grid:
 def skdim() -> Any:
     """The library of estimators and manifolds."""
     what = "The comparison of intrinsic dimensions"
-    return need("skdim", what, "dimension", name="scikit-dimension", verb="needs")
+    return need("skdim", what, "dimension", name="scikit-dimension")
 
 
 def manifold(name: str, count: int, condition: str, seed: int) -> tuple[Array, int]:

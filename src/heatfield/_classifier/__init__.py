@@ -1,1 +1,0 @@
-"""`HFSClassifier`: features, heads, training options, saved models."""

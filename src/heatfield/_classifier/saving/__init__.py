@@ -1,1 +1,0 @@
-"""Models as safetensors and JSON."""

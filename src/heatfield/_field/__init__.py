@@ -1,1 +1,0 @@
-"""The heat field anywhere in space."""

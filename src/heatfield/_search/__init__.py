@@ -1,1 +1,0 @@
-"""Search: the clouds most like a given one, by distance of standardised descriptors."""

@@ -1,0 +1,1 @@
+"""What is learned from, or built of, described clouds, and how it is saved."""

@@ -1,0 +1,220 @@
+"""`HFSClassifier`: closed-form descriptors, and a small classifier that reads them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from .._base.check import Array, check_choice
+from ..options import Head, check_options, options
+from .cloud_model import ClosedFormModel, CloudModel, HeadModel
+from .heads import Readout, Tensors
+from .read_out import HEADS, RoundOffScaler, check_auto, fit_head, labels_for
+from .saving import load_estimator
+
+
+class CloudClassifier(ClassifierMixin, CloudModel):
+    """What the classifiers of clouds share."""
+
+    classes_: NDArray[Any]
+
+    def predict(self, clouds: Sequence[ArrayLike]) -> NDArray[Any]:
+        """The label of each cloud.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+
+        Returns
+        -------
+        labels : (N,)
+        """
+        return self.predict_features(self._features_of(clouds))
+
+    def predict_proba(self, clouds: Sequence[ArrayLike]) -> Array:
+        """The probability of each class for each cloud.
+
+        They are ordered like the predictions. Those of linear discriminants ("lda") are calibrated: decision
+        values are divided by a temperature that was found on held-out training clouds, where every class has
+        three or more. Support vectors have no probabilities of their own: theirs are the softmax of the
+        one-against-rest decision values, and not calibrated; nor are those of the networks.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+
+        Returns
+        -------
+        probabilities : (N, classes)
+            Columns as in ``classes_``.
+        """
+        return self.predict_proba_features(self._features_of(clouds))
+
+    def predict_features(self, features: Any) -> NDArray[Any]:
+        """`predict` from features that were computed before, as `fit_features` takes them.
+
+        Parameters
+        ----------
+        features : (N, columns) array, or PointTable
+
+        Returns
+        -------
+        labels : (N,)
+        """
+        positions = self._positions(features)
+        return self.classes_[positions]
+
+    def predict_proba_features(self, features: Any) -> Array:
+        """`predict_proba` from features that were computed before, as `fit_features` takes them.
+
+        Parameters
+        ----------
+        features : (N, columns) array, or PointTable
+
+        Returns
+        -------
+        probabilities : (N, classes)
+        """
+        return self._probabilities(features)
+
+    def uncalibrated(self) -> str:
+        """Why the probabilities are no measure of confidence; "" where they are one.
+
+        Returns
+        -------
+        str
+        """
+        return self._why_uncalibrated()
+
+    def _probabilities(self, features: Any) -> Array:
+        raise NotImplementedError
+
+    def _positions(self, features: Any) -> NDArray[np.intp]:
+        """Of the labels among the classes."""
+        return self._probabilities(features).argmax(axis=1)
+
+    def _why_uncalibrated(self) -> str:
+        return "probabilities of networks are not calibrated: they rank classes, no more"
+
+    def _target(self, y: Any, count: int) -> NDArray[Any]:
+        return labels_for(y, count)
+
+
+class HeadClassifier(CloudClassifier, HeadModel, Head):
+    """Descriptors of clouds, and a small classifier that reads them out."""
+
+    _scored_by = "mean accuracy over classes"
+
+    def _fit_head(
+        self, features: Array, target: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
+    ) -> None:
+        self.head_, self.head_scores_, self.readout_ = fit_head(self, features, target, scaler, groups)
+        self.classes_, self.n_clouds_ = np.unique(target), len(target)
+
+    def _check_settings(self, target: NDArray[Any], n_dims: int, groups: NDArray[Any] | None) -> None:
+        check_options(self)
+        self._descriptor(n_dims)
+        if self.head == "auto":
+            check_auto(target, groups)
+
+    def _probabilities(self, features: Any) -> Array:
+        rows = self._checked_features(features)
+        return self.readout_.probabilities(rows)
+
+    def _positions(self, features: Any) -> NDArray[np.intp]:
+        rows = self._checked_features(features)
+        return self.readout_.predict(rows)
+
+    def _why_uncalibrated(self) -> str:
+        head = getattr(self, "head_", None)
+        if head == "svm":
+            return "probabilities of support vectors are not calibrated: they rank classes, no more"
+        if head == "lda" and self.readout_.head.temperature is None:
+            return (
+                "probabilities of this discriminant analysis are not calibrated: "
+                "that needs three clouds of every class, and two groups where there are groups"
+            )
+        return "" if head == "lda" else super()._why_uncalibrated()
+
+    def _score_words(self, score: float) -> str:
+        return f"{100 * score:.1f} %"
+
+    def _packed(self) -> tuple[dict[str, Any], Tensors]:
+        metadata = {"head": self.head_, "head_scores": self.head_scores_}
+        return metadata | {"readout": self.readout_.head.values()}, self.readout_.tensors()
+
+    def _unpack(self, metadata: Mapping[str, Any], tensors: Tensors) -> None:
+        """Set what was learnt, checked."""
+        width = self._unpack_descriptor(metadata, tensors)
+        head, scores = check_choice(metadata["head"], "head", HEADS), metadata["head_scores"]
+        if not all(name in HEADS and 0.0 <= score <= 1.0 for name, score in scores.items()):
+            raise ValueError(f"its scores of heads are not accuracies: {scores!r}")
+        self.readout_ = Readout.loaded(head, tensors, metadata["readout"], width, len(self.classes_))
+        self.head_, self.head_scores_ = head, scores
+        self._unpack_common(metadata)
+
+
+@options
+class HFSClassifier(ClosedFormModel, HeadClassifier):
+    """Classify point clouds by their heat field signatures, in closed form.
+
+    Gaps are filled from the training set and features standardised (those constant up to round-off set to 0,
+    so that rotating a cloud never changes its class). `HFSNetworkClassifier` learns the pooling instead.
+
+    Guide: ``heatfield docs guide/learning``.
+
+    Parameters
+    ----------
+    {options}
+
+    Attributes
+    ----------
+    classes_ : the labels
+    n_dims_ : the dimension of the points
+    n_clouds_ : how many clouds it was fitted on
+    descriptor_ : the fitted `HFSDescriptor`
+    head_, head_scores_ : the head in use; with "auto", the mean accuracy over classes of each candidate
+    readout_ : from descriptors to classes, as plain arrays
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=12, n_points=300)
+    >>> model = hf.HFSClassifier("simple", head="svm").fit(clouds[::2], labels[::2])
+    >>> model.predict(clouds[1::2]).shape, model.score(clouds[1::2], labels[1::2]) > 0.4
+    ((30,), True)
+    >>> model.predict_proba(clouds[:2]).shape, model.unlike(clouds), model.uncalibrated() != ""
+    ((2, 5), {}, True)
+    >>> rows = hf.describe(clouds, "simple")  # once, for all splits
+    >>> again = hf.HFSClassifier("simple", head="svm").fit_features(rows[::2], labels[::2], n_dims=2)
+    >>> bool((again.predict_features(rows) == model.predict(clouds)).all()), again.choice()
+    (True, '')
+    >>> again.predict_proba_features(rows[1::2]).shape, again.descriptor_options()["n_scales"]
+    ((30, 5), 8)
+    """
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """A model that `save` wrote. No code is run; a changed or mismatched file is a `ReadError`.
+
+        Parameters
+        ----------
+        folder : path-like
+
+        Returns
+        -------
+        model : HFSClassifier
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> hf.HFSClassifier.load("no such folder")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        heatfield.io._error.ReadError: no such folder: there is no model: ...
+        """
+        return load_estimator(cls, folder, cls._unpack)

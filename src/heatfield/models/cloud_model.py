@@ -1,0 +1,263 @@
+"""What all models of clouds share: they learn from, and predict, clouds or features computed before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .._base.check import Array, as_clouds, check_count
+from .._base.warn import warn_caller
+from .._features.cloud_input import CloudEstimator
+from .._features.descriptor import HFSDescriptor
+from ..core.dense_or_fast import surely_dense
+from ..options import ClosedForm, Threads, check_options, values_of
+from .heads import Readout, Tensors
+from .read_out import InputRange, RoundOffScaler, checked_groups, diameters_of, new_scaler
+from .saving import save_estimator
+
+OWN_VARIANT = "joint"  # what variant="auto" is: the best of the closed forms
+Target = Sequence[Any] | NDArray[Any]
+
+
+class CloudModel(Threads, CloudEstimator):
+    """A model of clouds: what is known of its training set, and how it is saved."""
+
+    n_clouds_: int
+    input_range_: InputRange | None
+    notes_: dict[str, Any]
+    _apart: ClassVar[tuple[str, ...]] = ()  # parameters that `_packed` keeps in its own way
+
+    def unlike(self, clouds: Sequence[ArrayLike]) -> dict[int, str]:
+        """Clouds far outside the range of the training set, by index, and what is unusual about each.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+
+        Returns
+        -------
+        notes : dict of int to str
+        """
+        return self._unlike(as_clouds(clouds))
+
+    def _unlike(self, clouds: list[Array]) -> dict[int, str]:
+        known = getattr(self, "input_range_", None)
+        return {} if known is None else known.unlike(diameters_of(clouds), [len(cloud) for cloud in clouds])
+
+    def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the fitted model to a folder: numbers as safetensors, the rest as JSON.
+
+        Parameters
+        ----------
+        folder : path-like
+        notes : mapping, optional
+            Anything that JSON can hold; `load` gives it back as ``notes_``.
+
+        Examples
+        --------
+        >>> import tempfile, heatfield as hf
+        >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=4, n_points=60)
+        >>> model = hf.HFSClassifier("simple", head="lda", n_scales=4).fit(clouds, labels)
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     model.save(f"{place}/orbits")
+        ...     again = hf.HFSClassifier.load(f"{place}/orbits")
+        >>> bool((again.predict_proba(clouds) == model.predict_proba(clouds)).all())
+        True
+        """
+        check_is_fitted(self, "n_clouds_")
+        known = getattr(self, "input_range_", None)
+        metadata, tensors = self._packed()
+        metadata |= {"n_dims": self.n_dims_, "n_clouds": self.n_clouds_}
+        metadata["input_range"] = None if known is None else asdict(known)
+        save_estimator(self, folder, notes or {}, metadata, tensors, apart=self._apart)
+
+    def _unpack_common(self, metadata: Mapping[str, Any]) -> None:
+        """What `save` has written of every model, checked."""
+        self.n_clouds_ = check_count(metadata["n_clouds"], "n_clouds", 1)
+        self.input_range_ = InputRange.loaded(metadata["input_range"])
+
+    @property
+    def n_dims_(self) -> int:
+        """The dimension of the points that the model was fitted on."""
+        raise NotImplementedError
+
+    def _packed(self) -> tuple[dict[str, Any], Tensors]:
+        """What was learnt: as JSON, and as arrays."""
+        raise NotImplementedError
+
+    def _compute(self, clouds: list[Array]) -> Any:
+        """The features of checked clouds."""
+        raise NotImplementedError
+
+    def _features_of(self, clouds: Sequence[ArrayLike]) -> Any:
+        """The features of new clouds, with a warning for those that are unlike the training set.
+
+        Parameters that were set since do not count before the next fit, but for ``n_jobs``.
+        """
+        check_is_fitted(self, "n_clouds_")
+        checked = as_clouds(clouds)
+        odd = self._unlike(checked)
+        if odd:
+            first = f"clouds[{min(odd)}] {odd[min(odd)]}"
+            warn_caller(f"{len(odd)} of {len(checked)} clouds are unlike the training set: {first}")
+        return self._compute(checked)
+
+    def _target(self, y: Any, count: int) -> NDArray[Any]:
+        """What is to be learnt of so many clouds, or a ValueError."""
+        raise NotImplementedError
+
+
+class HeadModel(CloudModel):
+    """A model that reads out descriptors; a subclass makes that of points of a dimension (`_descriptor`)."""
+
+    dtype: str
+    tol: float | None
+    method: str
+    descriptor_: Any
+    head_: str
+    head_scores_: dict[str, float]
+    readout_: Readout
+    _scored_by: ClassVar[str]
+
+    def _descriptor(self, n_dims: int) -> Any:
+        raise NotImplementedError
+
+    def fit_features(
+        self, features: ArrayLike, y: Target, *, n_dims: int, groups: Sequence[Any] | None = None
+    ) -> Self:
+        """Learn from descriptors that were computed before, with the same settings.
+
+        Parameters
+        ----------
+        features : (N, columns) array
+            By `describe` or `HFSDescriptor`.
+        y : sequence of N labels, or of N numbers for a regressor
+        n_dims : int
+            The dimension of the points.
+        groups : sequence of N labels, optional
+            As of `fit`.
+
+        Returns
+        -------
+        self : the fitted model
+        """
+        self._forget()
+        n = check_count(n_dims, "n_dims", 1)
+        descriptor = self._descriptor(n)
+        rows = checked_features(features, descriptor)
+        target, own = self._target(y, len(rows)), checked_groups(groups, len(rows))
+        self._check_settings(target, n, own)
+        self.descriptor_ = descriptor
+        self._fit_head(rows, target, self._scaler(self.method != "fast"), own)
+        return self
+
+    def _fit_head(
+        self, features: Array, target: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
+    ) -> None:
+        raise NotImplementedError
+
+    def _check_settings(self, target: NDArray[Any], n_dims: int, groups: NDArray[Any] | None) -> None:
+        """A ValueError where settings do not go together, or not with the target; nothing is computed."""
+        raise NotImplementedError
+
+    @property
+    def n_dims_(self) -> int:
+        """The dimension of the points that the model was fitted on."""
+        return self.descriptor_.n_dims_
+
+    def choice(self) -> str:
+        """What was chosen where ``head="auto"`` left it open, and why; "" where nothing was.
+
+        Returns
+        -------
+        str
+        """
+        if not self.head_scores_:
+            return ""
+        tried = ", ".join(f"{head} {self._score_words(score)}" for head, score in self.head_scores_.items())
+        return f"read-out {self.head_}, the best by {self._scored_by} ({tried})"
+
+    def _score_words(self, score: float) -> str:
+        raise NotImplementedError
+
+    def _scaler(self, dense: bool) -> RoundOffScaler:
+        return new_scaler(self.descriptor_.layout(), self.dtype, self.tol, dense)
+
+    def _compute(self, clouds: list[Array]) -> Array:
+        return self.descriptor_._compute(clouds, self.n_jobs)
+
+    def _checked_features(self, features: Any) -> Array:
+        check_is_fitted(self, "n_clouds_")
+        return checked_features(features, self.descriptor_)
+
+    def _unpack_descriptor(self, metadata: Mapping[str, Any], tensors: Tensors) -> int:
+        """Set the descriptor of a saved model; how many columns it has."""
+        self.descriptor_ = self._descriptor(check_count(metadata["n_dims"], "n_dims", 1))
+        self.descriptor_._check_columns(np.size(tensors["fill"]))
+        return self.descriptor_.layout().width
+
+
+class ClosedFormModel(ClosedForm, HeadModel):
+    """A model that reads out closed-form descriptors."""
+
+    descriptor_: HFSDescriptor
+
+    def fit(self, clouds: Sequence[ArrayLike], y: Target, *, groups: Sequence[Any] | None = None) -> Self:
+        """Learn from clouds, and what is known of each.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+        y : sequence of N labels, or of N numbers for a regressor
+        groups : sequence of N labels, optional
+            Clouds of one group (laboratory, animal, site) stay on one side of the inner folds.
+
+        Returns
+        -------
+        self : the fitted model
+        """
+        checked = as_clouds(clouds)
+        target, own = self._target(y, len(checked)), checked_groups(groups, len(checked))
+        n = checked[0].shape[1]
+        self._forget()
+        self._check_settings(target, n, own)  # errors are raised before the long work
+        self.descriptor_ = self._descriptor(n)
+        extents = np.empty((len(checked), 2))
+        features = self.descriptor_._compute(checked, extents=extents)
+        dense = all(surely_dense(self.method, *cloud.shape) for cloud in checked)
+        self._fit_head(features, target, self._scaler(dense), own)
+        self.input_range_ = InputRange.of(extents[:, 1], [len(cloud) for cloud in checked])
+        return self
+
+    def descriptor_options(self) -> dict[str, Any]:
+        """The options of the descriptor, with the variant that "auto" stands for.
+
+        Returns
+        -------
+        options : dict
+        """
+        chosen = values_of(self, ClosedForm)
+        return chosen | {"variant": OWN_VARIANT if chosen["variant"] == "auto" else chosen["variant"]}
+
+    def _descriptor(self, n_dims: int) -> HFSDescriptor:
+        check_options(self)
+        return HFSDescriptor(**self.descriptor_options(), n_jobs=self.n_jobs)._fit_dims(n_dims)
+
+
+def checked_features(features: Any, descriptor: Any) -> Array:
+    """Rows of this descriptor, or a ValueError."""
+    width = descriptor.layout().width
+    if np.ndim(features) != 2 or np.shape(features)[1] != width:
+        own = getattr(descriptor, "variant", None)
+        name = type(descriptor).__name__ if own is None else f"variant={own!r}"
+        raise ValueError(
+            f"features must have shape (N, {width}) for {name} "
+            f"in {descriptor.n_dims_} dimensions, got {np.shape(features)}"
+        )
+    return np.asarray(features)

@@ -1,0 +1,493 @@
+"""`HFSPointClassifier`: a label for every point of a cloud."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from .._base.check import Array, as_points, thread_count
+from .._base.progress import progress_bar
+from .._features.cloud_input import CloudEstimator, check_same_dims
+from ..core.cloud import ArrangedCloud
+from ..io import Cloud, columns_of, with_files_read
+from ..options import PointTraining, Threads, check_options, option, options
+from .features_at_lengths import SCHEMA, Features, PointFeatureSettings, features_at_lengths
+from .heads import Tensors, Trees
+from .read_out import checked_labels
+from .saving import load_estimator, save_estimator
+
+Columns = Mapping[str, Any]
+
+_BINS = 256  # of a feature, one of them for gaps
+_LARGEST = float(np.finfo(np.float32).max)
+_LONG = 3e8  # numbers that all iterations of a fit look at, in about ten seconds
+_PARTS = 5  # of a long fit; each takes some seconds more
+_STEPS = 6  # lengths that are proposed
+_FINEST, _WIDEST, _SHARE = 1.5, 40.0, 1 / 8  # over the spacing, over the finest, of the diameter
+
+
+@options
+class HFSPointClassifier(PointTraining, Threads, ClassifierMixin, CloudEstimator):
+    """Label every point of a cloud by its heat field signatures at lengths that all clouds share.
+
+    Guide: ``heatfield docs guide/points``.
+
+    Parameters
+    ----------
+    lengths : sequence of float, optional
+        Lengths sqrt(t) in the unit of the points, at least two. By default six: the finest is 1.5 times the
+        mean distance to the nearest point, the coarsest 40 times that, or an eighth of the diameter where
+        that is less (medians over the training clouds).
+    {options}
+    reader : "boosting" or a scikit-learn classifier
+        What learns from the features: histogram gradient boosting, or a classifier with ``predict_proba``,
+        which gets NaN where a feature is not defined; with it the model cannot be saved.
+
+    Attributes
+    ----------
+    classes_ : the labels
+    settings_ : which features, at which lengths
+    trees_ : of "boosting"; ``reader_`` of another reader
+    notes_ : dict of what is saved with the model
+
+    Notes
+    -----
+    Files are read with ``nodes=True``: labels belong to the nodes of skeletons and the vertices of meshes.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.make_forest(2, n_points=3000, random_state=0)
+    >>> model = hf.HFSPointClassifier(lengths=[0.2, 0.5, 1.0], iterations=20).fit(clouds[:1], labels[:1])
+    >>> found = model.predict(clouds[1:])[0]
+    >>> found.shape, bool((found == labels[1]).mean() > 0.6)
+    ((3000,), True)
+    >>> model.predict_proba(clouds[1:])[0].shape, model.score(clouds[1:], labels[1:]) > 0.3
+    ((3000, 5), True)
+    >>> rows = model.features(clouds[1], model.settings_)
+    >>> bool((model.predict_proba_features(rows) == model.predict_proba(clouds[1:])[0]).all())
+    True
+    >>> again = hf.HFSPointClassifier(iterations=5).fit_features(rows, labels[1], model.settings_for(clouds))
+    >>> [block for block, _ in again.feature_groups(model.settings_)][:2]
+    ['density', 'dimension']
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     model.save(f"{place}/forest")
+    ...     hf.HFSPointClassifier.load(f"{place}/forest").classes_.tolist()
+    [0, 1, 2, 3, 4]
+    """
+
+    reader: Any = option("What learns from the features.", on_command=False, default="boosting")
+
+    @property
+    def validation_(self) -> dict[str, Any] | None:
+        """Scores on files that were held out, of a model by `train_points`; else None."""
+        return getattr(self, "notes_", {}).get("validation")
+
+    @property
+    def errors(self) -> list[Any]:
+        """Files that `train_points` could not use: ``file``, ``place`` and ``problem``."""
+        return getattr(self, "errors_", [])
+
+    def fit(
+        self,
+        clouds: Sequence[Any],
+        labels: Sequence[Any],
+        *,
+        columns: Sequence[Columns] | None = None,
+        ignore: Sequence[Any] = (),
+    ) -> Self:
+        """Learn from clouds and the labels of their points.
+
+        Parameters
+        ----------
+        clouds : sequence of (m_i, n) arrays, of paths, of tables with x, y, z, or of `Cloud`
+            All but arrays bring their columns.
+        labels : sequence of (m_i,) arrays
+        columns : sequence of mappings, optional
+            Columns of each cloud, as the option ``columns`` names them.
+        ignore : sequence of labels
+            Points without a label that counts, such as LAS classes 0 and 1.
+
+        Returns
+        -------
+        self : HFSPointClassifier
+        """
+        checked = check_options(self)
+        points, found = unpacked(clouds, columns)
+        own = labels_of_points(labels, points, ignore)
+        settings = self.settings_for(points)
+        classes = np.unique(np.concatenate([one[known(one, ignore)] for one in own]))
+        rows = balanced_rows(own, classes, checked["points_per_class"], checked["random_state"])
+        tables = [
+            self.features(points[i], settings, found[i], rows[i])
+            for i in progress_bar(range(len(points)), unit="clouds")
+        ]
+        y = np.concatenate([one[chosen] for one, chosen in zip(own, rows, strict=True)])
+        return self.fit_features(np.concatenate(tables), y, settings)
+
+    def settings_for(self, points: Sequence[Array]) -> PointFeatureSettings:
+        """Which features: the options, with lengths from the clouds where none were given.
+
+        Parameters
+        ----------
+        points : list of (m_i, n) arrays
+            The training clouds.
+
+        Returns
+        -------
+        settings : PointFeatureSettings
+        """
+        lengths = self.lengths
+        if lengths is None:
+            lengths = propose_lengths([extent_of(cloud, thread_count(self.n_jobs)) for cloud in points])
+        others: dict[str, Any] = {name: getattr(self, name) for name in ("blocks", "columns", "cell", "tol")}
+        return PointFeatureSettings(points[0].shape[1], tuple(lengths), **others)
+
+    def features(
+        self,
+        points: Array,
+        settings: PointFeatureSettings,
+        columns: Columns | None = None,
+        rows: NDArray[np.int64] | None = None,
+    ) -> Features:
+        """Features (q, F) at the chosen points of one cloud, None for all.
+
+        Parameters
+        ----------
+        points : (m, n)
+        settings : PointFeatureSettings
+            By `settings_for`, or ``settings_`` of a fitted classifier.
+        columns : mapping of str to (m,) array, optional
+            Where the settings name columns.
+        rows : (q,) int, optional
+
+        Returns
+        -------
+        features : (q, F) float32
+        """
+        return features_at_lengths(points, settings, columns, rows, thread_count(self.n_jobs))
+
+    def feature_groups(self, settings: PointFeatureSettings) -> list[tuple[str, list[str]]]:
+        """Each block with the names of its columns.
+
+        Parameters
+        ----------
+        settings : PointFeatureSettings
+
+        Returns
+        -------
+        groups : list of (block, names)
+        """
+        return settings.columns_of_blocks()
+
+    def fit_features(self, features: Features, labels: Any, settings: PointFeatureSettings) -> Self:
+        """Learn from features that were computed before.
+
+        Parameters
+        ----------
+        features : (N, F)
+        labels : (N,)
+        settings : PointFeatureSettings
+            What the features were computed with.
+
+        Returns
+        -------
+        self : HFSPointClassifier
+        """
+        checked = check_options(self)
+        self._forget()
+        y = np.asarray(labels)
+        if len(np.unique(y)) < 2:
+            raise ValueError(f"labels must hold at least two classes, got only {np.unique(y).tolist()}")
+        # OpenMP takes all cores unasked, and threads that wait for each other on a busy machine waste hours.
+        with threadpool_limits(thread_count(self.n_jobs), user_api="openmp"):
+            if self.reader == "boosting":
+                self.trees_, self.classes_ = _boosted(features, y, checked)
+            elif hasattr(self.reader, "predict_proba"):
+                self.reader_ = clone(self.reader).fit(features, y)
+                self.classes_ = self.reader_.classes_
+            else:
+                raise ValueError(
+                    f"reader must be 'boosting' or a classifier with predict_proba, got {self.reader!r}"
+                )
+        self.settings_ = settings
+        self.notes_: dict[str, Any] = {}
+        return self
+
+    def predict_proba_features(self, features: Features) -> Array:
+        """The probability of each class (N, classes) from features.
+
+        Parameters
+        ----------
+        features : (N, F)
+
+        Returns
+        -------
+        probabilities : (N, classes)
+        """
+        check_is_fitted(self, "classes_")
+        if hasattr(self, "trees_"):
+            return self.trees_.probabilities(features, thread_count(self.n_jobs))
+        return self.reader_.predict_proba(features)
+
+    def predict_proba(
+        self, clouds: Sequence[Any], *, columns: Sequence[Columns] | None = None
+    ) -> list[Array]:
+        """The probability of each class for every point.
+
+        Parameters
+        ----------
+        clouds : sequence of (m_i, n) arrays, of paths, of tables with x, y, z, or of `Cloud`
+        columns : sequence of mappings, optional
+            As of `fit`.
+
+        Returns
+        -------
+        probabilities : list of (m_i, classes) arrays
+            Columns as in ``classes_``.
+        """
+        check_is_fitted(self, "classes_")
+        points, found = unpacked(clouds, columns)
+        check_same_dims(points, self.settings_.n_dims, "the classifier")
+        return [
+            self.predict_proba_features(self.features(cloud, self.settings_, own))
+            if len(cloud)
+            else np.empty((0, len(self.classes_)))
+            for cloud, own in zip(points, found, strict=True)
+        ]
+
+    def predict(self, clouds: Sequence[Any], *, columns: Sequence[Columns] | None = None) -> list[NDArray]:
+        """The label of every point.
+
+        Parameters
+        ----------
+        clouds, columns : as of `predict_proba`
+
+        Returns
+        -------
+        labels : list of (m_i,) arrays
+        """
+        return [
+            self.classes_[shares.argmax(axis=1)] for shares in self.predict_proba(clouds, columns=columns)
+        ]
+
+    def score(self, clouds: Sequence[Any], labels: Sequence[Any], sample_weight: Any = None) -> float:  # noqa: ARG002
+        """Mean intersection over union of the classes, over the points of all clouds.
+
+        A class that was not learnt is never found: its share is 0.
+
+        Parameters
+        ----------
+        clouds : sequence of (m_i, n) arrays, or of `Cloud`
+        labels : sequence of (m_i,) arrays
+        sample_weight : ignored
+
+        Returns
+        -------
+        iou : float
+        """
+        from .point_scores import confusion, mean_iou
+
+        found = np.concatenate(self.predict(clouds))
+        true = np.concatenate([np.asarray(own) for own in labels])
+        return mean_iou(confusion(true, found, np.union1d(self.classes_, true)))
+
+    def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
+        """Write the model to a folder: numbers as safetensors, the rest as JSON. Of "boosting" only.
+
+        Parameters
+        ----------
+        folder : path-like
+        notes : mapping, optional
+            Kept with the model, as JSON; by default ``notes_``.
+        """
+        check_is_fitted(self, "classes_")
+        if not hasattr(self, "trees_"):
+            raise ValueError(f"only reader='boosting' can be saved without code, got reader={self.reader!r}")
+        kept = self.notes_ if notes is None else notes
+        metadata = {"features": self.settings_.facts()}
+        save_estimator(self, folder, kept, metadata, self.trees_.tensors(), schema=SCHEMA)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """A model that `save` wrote. No code is run; a changed or mismatched file is a `ReadError`.
+
+        Parameters
+        ----------
+        folder : path-like
+
+        Returns
+        -------
+        model : HFSPointClassifier
+        """
+        return load_estimator(cls, folder, cls._unpack, schema=SCHEMA)
+
+    def _unpack(self, metadata: dict[str, Any], tensors: Tensors) -> None:
+        """Set what `save` wrote, checked."""
+        if self.reader != "boosting":
+            raise ValueError(f"its reader is {self.reader!r}, not 'boosting'")
+        self.settings_ = PointFeatureSettings(**metadata["features"])
+        self.trees_ = Trees.loaded(tensors, len(self.settings_.names), len(self.classes_))
+
+
+def _boosted(features: Features, y: NDArray, checked: Mapping[str, Any]) -> tuple[Trees, NDArray]:
+    """Grow trees; the classes too. Those of a long fit grow in parts, so that a bar moves: the same bits.
+
+    Features are binned here: with weights scikit-learn takes far longer to find bins than to grow trees.
+    """
+    weights = compute_sample_weight(checked["class_weight"], y)
+    codes = np.zeros_like(features)
+    edges = np.full((features.shape[1], _BINS), np.inf)
+    for column in range(features.shape[1]):
+        own = features[:, column]
+        known = ~np.isnan(own)
+        if known.any():  # a feature without any number stays a constant, which is never asked for
+            found = _bin_edges(own[known], weights[known])
+            edges[column, : len(found)] = found
+            codes[:, column] = np.where(known, np.searchsorted(found, own), np.nan)
+    count = checked["iterations"]
+    step = math.ceil(count / _PARTS) if features.size * count > _LONG else count
+    model = HistGradientBoostingClassifier(
+        early_stopping=False, random_state=checked["random_state"], warm_start=True
+    )
+    with progress_bar(total=count, unit="iterations") as bar:
+        for first in range(0, count, step):
+            last = min(first + step, count)
+            model.set_params(max_iter=last).fit(codes, y, sample_weight=weights)
+            bar.update(last - first)
+    trees = Trees.of(model, codes)
+    # A code is at most k + 1/2 where the feature is at most its edge k; infinite: only gaps go elsewhere.
+    at = np.where((trees.left >= 0) & np.isfinite(trees.threshold), trees.threshold, _BINS - 1)
+    return replace(trees, threshold=edges[trees.feature, at.astype(np.int64)]), model.classes_
+
+
+def _bin_edges(values: Features, weights: Array) -> Array:
+    """What divides numbers into at most 255 bins of equal weight, or one for each of them."""
+    order = np.argsort(values, kind="stable")
+    ordered: Array = np.clip(values[order], -_LARGEST, _LARGEST).astype(np.float64)
+    distinct: Array = np.unique(ordered)
+    if len(distinct) < _BINS:
+        return 0.5 * (distinct[1:] + distinct[:-1])
+    share = np.cumsum(weights[order])
+    return np.unique(ordered[np.searchsorted(share, share[-1] * np.arange(1, _BINS - 1) / (_BINS - 1))])
+
+
+# --- what is learnt from -------------------------------------------------------------
+
+
+def unpacked(clouds: Any, columns: Sequence[Columns] | None = None) -> tuple[list[Array], list[Columns]]:
+    """Points and columns of each cloud; files, tables and what `read_cloud` returned bring their columns."""
+    clouds, _ = with_files_read(clouds, nodes=True)
+    if hasattr(clouds, "points") or getattr(clouds, "ndim", 0) == 2 or not hasattr(clouds, "__len__"):
+        raise ValueError(f"clouds must be a list of clouds, got one {type(clouds).__name__}; pass [cloud]")
+    points = [
+        as_points(cloud.points if isinstance(cloud, Cloud) else cloud, f"clouds[{i}]")
+        for i, cloud in enumerate(clouds)
+    ]
+    found: list[Columns] = [columns_of(cloud) for cloud in clouds]
+    if columns is not None:
+        if len(columns) != len(points):
+            raise ValueError(f"columns must hold one mapping per cloud, got {len(columns)} for {len(points)}")
+        found = [{**own, **given} for own, given in zip(found, columns, strict=True)]
+    if not points:
+        raise ValueError("clouds is empty: at least one cloud is needed")
+    for i, own in enumerate(points):
+        if own.shape[1] != points[0].shape[1]:
+            raise ValueError(
+                f"clouds[{i}] has {own.shape[1]} coordinates per point, clouds[0] has {points[0].shape[1]}"
+            )
+    return points, found
+
+
+def labels_of_points(labels: Any, points: Sequence[Array], ignore: Sequence[Any]) -> list[NDArray]:
+    """One array of labels per cloud, all words or all numbers, of two classes or more besides the ignored."""
+    labels = labels if hasattr(labels, "__len__") else list(labels)
+    if len(labels) != len(points):
+        raise ValueError(f"labels must hold one array per cloud, got {len(labels)} for {len(points)} clouds")
+    found = [np.asarray(own) for own in labels]
+    for i, (own, cloud) in enumerate(zip(found, points, strict=True)):
+        if own.shape != (len(cloud),):
+            raise ValueError(f"labels[{i}] must hold {len(cloud)} labels, got shape {own.shape}")
+        if own.dtype.kind == "f" and not np.isfinite(own).all():
+            row = int(np.argmin(np.isfinite(own)))
+            raise ValueError(f"labels[{i}] has {own[row]} in row {row}; name labels to ignore instead")
+    every = np.concatenate([own.astype(object) if own.dtype.kind == "O" else own for own in found])
+    kept = every[known(every, ignore)]
+    if len(kept) == 0:
+        raise ValueError(f"every label is ignored: {list(ignore)!r}")
+    dtype = checked_labels(kept).dtype
+    return [own if own.dtype.kind != "O" else np.array(own.tolist(), dtype=dtype) for own in found]
+
+
+def known(labels: NDArray, ignore: Sequence[Any]) -> NDArray[np.bool_]:
+    """Which labels count."""
+    out = np.ones(len(labels), bool)
+    for value in ignore:
+        if (labels.dtype.kind == "U") == isinstance(value, str):
+            out &= labels != value
+    return out
+
+
+def balanced_rows(
+    labels: Sequence[NDArray], classes: NDArray, per_class: int, seed: int | None
+) -> list[NDArray[np.int64]]:
+    """At most ``per_class`` points of every class over all clouds, drawn evenly from them, sorted.
+
+    A cloud that has fewer of a class than its share leaves the rest to the others.
+    """
+    rng = np.random.default_rng(seed)
+    chosen: list[list[NDArray[np.int64]]] = [[] for _ in labels]
+    for label in classes:
+        found = [np.flatnonzero(np.asarray(own) == label) for own in labels]
+        left = per_class
+        # The smallest first, so that what they leave is known.
+        order = sorted(range(len(labels)), key=lambda i: (len(found[i]), i))
+        for done, i in enumerate(order):
+            take = min(len(found[i]), left // (len(labels) - done))
+            chosen[i].append(rng.choice(found[i], take, replace=False) if take < len(found[i]) else found[i])
+            left -= take
+    return [np.sort(np.concatenate(parts)).astype(np.int64) for parts in chosen]
+
+
+def extent_of(points: Array, n_threads: int = 1) -> tuple[float, float]:
+    """Mean distance to the nearest other point, and diameter; NaN of a cloud without two distinct points."""
+    if len(points) < 2:
+        return np.nan, np.nan
+    arranged = ArrangedCloud.of(points, n_threads)
+    return (arranged.spacing, arranged.diameter) if arranged.spacing > 0.0 else (np.nan, np.nan)
+
+
+def propose_lengths(extents: Sequence[tuple[float, float]]) -> tuple[float, ...]:
+    """Six lengths for clouds of one kind, of two digits each, with equal ratios, by their `extent_of`.
+
+    The finest is 1.5 times the middle of the clouds' mean distances to the nearest neighbour, the coarsest 40
+    times that, or an eighth of the middle diameter where that is less.
+
+    Examples
+    --------
+    >>> grid = np.stack(np.meshgrid(np.arange(30.0), np.arange(30.0)), axis=-1).reshape(-1, 2)
+    >>> propose_lengths([extent_of(grid)])
+    (1.5, 1.9, 2.5, 3.1, 4.0, 5.1)
+    """
+    found = np.array(extents, dtype=float).reshape(-1, 2)
+    found = found[np.isfinite(found).all(axis=1)]
+    if not len(found):
+        raise ValueError("no cloud has two distinct points: there are no lengths to propose; give lengths")
+    spacing, diameter = np.median(found, axis=0).tolist()
+    low = _FINEST * spacing
+    high = max(min(_WIDEST * low, _SHARE * diameter), 1.5 * low)
+    lengths = np.geomspace(low, high, _STEPS)
+    short = tuple(float(f"{v:.2g}") for v in lengths)
+    return short if (np.diff(short) > 0).all() else tuple(lengths.tolist())

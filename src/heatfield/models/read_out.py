@@ -1,0 +1,447 @@
+"""From descriptors to classes: labels, folds, gaps, standardisation, and the heads that are fitted."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.svm import SVC
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from .._base.check import Array, as_clouds, check_choice, check_count, check_dtype, check_tol
+from .._base.warn import quiet
+from .._features.layout import Layout
+from .._features.round_off import ROUND_OFF
+from ..core.dense import Batch
+from ..options import Head
+from .heads import Readout, fill_gaps, softmax, standardise
+
+# --- labels ---------------------------------------------------------------------------
+
+Labels = Sequence[Any] | NDArray[Any]
+_SHUFFLES = 20  # of the groups
+
+
+def checked_labels(y: Labels) -> np.ndarray:
+    """Labels of at least two classes as an array of words or of numbers."""
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind not in "biufU":  # for instance from pandas: words or numbers in an array of objects
+        plain = np.array(labels.tolist())
+        if plain.dtype.kind not in "biufU" or len({isinstance(v, str) for v in labels.tolist()}) > 1:
+            some = list(dict.fromkeys(map(repr, labels.tolist())))[:5]
+            raise ValueError(f"y must be all words or all numbers, got {', '.join(some)}")
+        labels = plain
+    check_classification_targets(labels)
+    if len(np.unique(labels)) < 2:
+        raise ValueError(f"y must hold at least two classes, got only {np.unique(labels).tolist()}")
+    return labels
+
+
+def labels_for(y: Any, count: int) -> np.ndarray:
+    """Labels of so many clouds, checked."""
+    if not hasattr(y, "__len__"):
+        raise ValueError(f"y must be a label for each cloud, got {y!r}")
+    if len(y) != count:
+        raise ValueError(f"y has {len(y)} labels for {count} clouds")
+    return checked_labels(y)
+
+
+def checked_training(clouds: Any, y: Any) -> tuple[list[Array], np.ndarray]:
+    """Clouds and as many labels, or a ValueError."""
+    checked = as_clouds(clouds)
+    return checked, labels_for(y, len(checked))
+
+
+def checked_groups(groups: Any, count: int) -> NDArray[Any] | None:
+    """The groups of so many clouds, or None where there are none."""
+    if groups is None:
+        return None
+    own = np.asarray(groups)
+    if own.shape != (count,):
+        raise ValueError(f"groups has {len(own) if own.ndim else 1} entries for {count} clouds")
+    return own
+
+
+def rarest_class(labels: np.ndarray) -> tuple[Any, int]:
+    """The label of the fewest clouds, and how many they are."""
+    values, counts = np.unique(labels, return_counts=True)
+    return values.tolist()[counts.argmin()], int(counts.min())
+
+
+def groups_by_class(labels: NDArray[Any], groups: NDArray[Any]) -> dict[Any, int]:
+    """In how many groups each class lies; a ValueError where it is one."""
+    found = {name: len({*groups[labels == name].tolist()}) for name in np.unique(labels).tolist()}
+    for name, count in found.items():
+        if count < 2:
+            raise ValueError(f"class {name!r} lies in one group: it cannot be learnt from other groups")
+    return found
+
+
+def split_folds(
+    labels: NDArray[Any], folds: int, groups: NDArray[Any] | None = None, random_state: int | None = 0
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Rows to learn from and rows held out, fold by fold, with the classes in even shares.
+
+    There are fewer folds where a class has fewer clouds, or fewer groups. Rows of one group stay together,
+    and every class is among those to learn from: where no shuffle of the groups makes it so, each group is a
+    fold.
+    """
+    if groups is None:
+        count = min(folds, rarest_class(labels)[1])
+        return list(StratifiedKFold(count, shuffle=True, random_state=random_state).split(labels, labels))
+    count, classes = min(folds, *groups_by_class(labels, groups).values()), len(np.unique(labels))
+    for shuffle in range(_SHUFFLES):
+        seed = None if random_state is None else random_state + shuffle
+        splitter = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
+        found = list(splitter.split(labels, labels, groups))
+        if all(len(test) and len(np.unique(labels[train])) == classes for train, test in found):
+            return found
+    own = [groups == name for name in np.unique(groups)]
+    return [(np.flatnonzero(~rows), np.flatnonzero(rows)) for rows in own]
+
+
+# --- the range of the training clouds ------------------------------------------------
+
+# Clouds may be this many times smaller or larger than any of the training set.
+_MARGIN = 4.0
+
+
+@dataclass(frozen=True)
+class InputRange:
+    """Smallest and largest diameter and number of points of the training clouds."""
+
+    diameter: tuple[float, float]
+    points: tuple[float, float]
+
+    @classmethod
+    def of(cls, diameters: Array, sizes: Sequence[int] | NDArray[np.int64]) -> InputRange:
+        """The range of some clouds; those without extent do not count."""
+        known = diameters[diameters > 0.0] if (diameters > 0.0).any() else np.array([0.0])
+        return cls((float(known.min()), float(known.max())), (float(min(sizes)), float(max(sizes))))
+
+    @classmethod
+    def loaded(cls, saved: Any) -> InputRange | None:
+        """What `dataclasses.asdict` made of a range, or None where it was not known, checked."""
+        if saved is None:
+            return None
+        ranges = {name: (float(low), float(high)) for name, (low, high) in saved.items()}
+        if not all(0.0 <= low <= high < np.inf for low, high in ranges.values()):
+            raise ValueError(f"its input range is not a range: {ranges}")
+        return cls(**ranges)
+
+    def unlike(self, diameters: Array, sizes: Sequence[int]) -> dict[int, str]:
+        """Clouds far outside, by index, and what is unusual about each."""
+        found = {}
+        for i, (diameter, size) in enumerate(zip(diameters.tolist(), sizes, strict=True)):
+            if diameter > 0.0 and _outside(diameter, self.diameter):
+                found[i] = _text("diameter", diameter, self.diameter, "is it in another unit?")
+            elif size > 1 and _outside(size, self.points):
+                hint = "signatures depend on the sampling"
+                found[i] = _text("number of points", size, self.points, hint)
+        return found
+
+
+def diameters_of(clouds: Sequence[Array]) -> Array:
+    """The largest distance of two points of each cloud; NaN for fewer than two distinct points."""
+    return np.concatenate([Batch.of([cloud]).extents[:, 1] for cloud in clouds])
+
+
+def _outside(value: float, known: tuple[float, float]) -> bool:
+    return known[1] > 0.0 and not known[0] / _MARGIN <= value <= known[1] * _MARGIN
+
+
+def _text(what: str, value: float, known: tuple[float, float], hint: str) -> str:
+    return f"has a {what} of {value:.4g}, training had {known[0]:.4g} to {known[1]:.4g}; {hint}"
+
+
+# --- gaps, standardisation, and estimators of scikit-learn that need a little more ----
+
+# Blocks whose numbers are differences of quantities of order one: their round-off is
+# that of 1, however small they are. The others are exact relative to themselves.
+_ORDER_ONE_BLOCKS = {"hds", "transition", "spectrum", "gradient", "correlation", "coupling", "neighbourhood"}
+
+
+def magnitudes(columns: Layout) -> Array:
+    """The least magnitude to which a feature's round-off is relative: 1, or 0 where it is its own size."""
+    out = np.zeros(columns.width)
+    for block, place in columns.columns.items():
+        out[place] = 1.0 if block in _ORDER_ONE_BLOCKS else 0.0
+    return out
+
+
+class GapImputer(TransformerMixin, BaseEstimator):
+    """Fill what could not be computed with the median of the training set.
+
+    Only the gaps are filled: where one channel of a cloud is undefined, the channels
+    and blocks that were computed stay. A feature without any training value becomes 0.
+    """
+
+    def fit(self, X: Array, y: Any = None) -> GapImputer:  # noqa: ARG002
+        """Learn the medians of the finite values."""
+        X = validate_data(self, X, ensure_all_finite=False, dtype=np.float64)
+        finite = np.isfinite(X)
+        known = finite.any(axis=0)
+        self.fill_ = np.zeros(X.shape[1])
+        self.fill_[known] = np.nanmedian(np.where(finite, X, np.nan)[:, known], axis=0)
+        return self
+
+    def transform(self, X: Array) -> Array:
+        """Fill the gaps of X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, ensure_all_finite=False, dtype=np.float64, reset=False)
+        return fill_gaps(X, self.fill_)
+
+
+class RoundOffScaler(TransformerMixin, BaseEstimator):
+    """Standardise, but set to zero what varies only by round-off.
+
+    Plain standardisation divides a nearly constant feature by its tiny standard deviation and
+    so turns the last digits, which a rotation of the cloud changes, into a signal.
+
+    Parameters
+    ----------
+    tolerance : float
+        Standard deviation, relative to the feature's magnitude, that counts as round-off.
+    magnitude : array_like, optional
+        Least magnitude of each feature (see `magnitudes`); its largest training value otherwise.
+    """
+
+    def __init__(self, tolerance: float = 1e-9, magnitude: Any = None) -> None:
+        self.tolerance = tolerance
+        self.magnitude = magnitude
+
+    def fit(self, X: Array, y: Any = None) -> RoundOffScaler:  # noqa: ARG002
+        """Learn mean and standard deviation of each feature, and which are constant."""
+        X = validate_data(self, X, dtype=np.float64)
+        largest = np.abs(X).max(axis=0)
+        if self.magnitude is not None:
+            largest = np.maximum(largest, np.asarray(self.magnitude))
+        self.mean_ = X.mean(axis=0)
+        deviation = X.std(axis=0)
+        self.constant_ = deviation <= self.tolerance * largest
+        self.scale_ = np.where(self.constant_, 1.0, deviation)
+        return self
+
+    def transform(self, X: Array) -> Array:
+        """Standardise X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return standardise(X, self.mean_, self.scale_, self.constant_)
+
+
+def plain_gamma(rows: Array) -> float:
+    """One over the variance of all features together, the default of scikit-learn's support vectors."""
+    spread = float(np.shape(rows)[1] * np.var(rows))
+    return 1.0 / spread if spread > 0.0 else 1.0
+
+
+class GaussianSVC(SVC):
+    """scikit-learn's support vectors, with its own ``gamma``, but as a number that prediction can read."""
+
+    def fit(self, X: Array, y: Any) -> GaussianSVC:
+        """Set ``gamma``, and train."""
+        self.set_params(gamma=plain_gamma(X))
+        super().fit(X, y)
+        return self
+
+
+class AnnealedMLP(MLPClassifier):
+    """scikit-learn's network, trained to the end twice: at its learning rate, then at a tenth of it.
+
+    The second pass lets the weights converge where the first, with its larger steps,
+    oscillates around the minimum. Ctrl-C ends the training with a KeyboardInterrupt.
+    """
+
+    def fit(self, X: Array, y: Any) -> AnnealedMLP:
+        """Train, then train again at a tenth of the learning rate."""
+        asked = {name: getattr(self, name) for name in ("learning_rate_init", "warm_start")}
+        try:
+            with _interruptible():
+                super().fit(X, y)
+                self.set_params(learning_rate_init=asked["learning_rate_init"] / 10.0, warm_start=True)
+                super().fit(X, y)
+        finally:
+            self.set_params(**asked)
+        return self
+
+
+# How scikit-learn's warning of an interruption begins.
+_INTERRUPTED = "Training interrupted by user"
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C through: scikit-learn's network catches it, warns, and returns half trained.
+
+    The warning is turned into an error, and that into the KeyboardInterrupt that it was. Filters of warnings
+    belong to the whole process, so other threads, which Ctrl-C never reaches, leave them alone.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=_INTERRUPTED, category=UserWarning)
+        try:
+            yield
+        except UserWarning as word:
+            if not str(word).startswith(_INTERRUPTED):
+                raise
+            raise KeyboardInterrupt from None
+
+
+# --- heads ----------------------------------------------------------------------------
+
+# Clouds from which on the network is tried: below, it is no better than the fast heads and takes longest.
+LEAST_FOR_NETWORK = 1000
+# Passes of a cloud through the network while it is tried, and the fewest epochs that tell anything.
+NETWORK_PASSES = 1_000_000
+LEAST_EPOCHS = 50
+# Beyond, the time of support vectors, which grows with the square, is hours.
+MOST_FOR_VECTORS = 20_000
+
+AUTO_WORDS = (
+    f"linear discriminants and support vectors (up to {MOST_FOR_VECTORS:,} clouds) take seconds for a few "
+    f"hundred clouds; the network is tried from {LEAST_FOR_NETWORK:,} clouds on, on one fold and for at most "
+    f"{NETWORK_PASSES:,} passes of a cloud, about two minutes"
+)
+
+
+HEADS = tuple(Readout.KINDS)
+# Folds in which the temperature of discriminant analysis is found.
+_CALIBRATION = 5
+_TEMPERATURES = (0.05, 1000.0)  # between these
+
+
+def fit_head(
+    asked: Head, features: Array, labels: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
+) -> tuple[str, dict[str, float], Readout]:
+    """The head that is asked for: its name, the score of each candidate of "auto", the fitted read-out."""
+    scores = auto_scores(asked, features, labels, scaler, groups) if asked.head == "auto" else {}
+    chosen = max(scores, key=scores.__getitem__) if scores else check_choice(asked.head, "head", HEADS)
+    pipeline = head_pipeline(asked, chosen, scaler)
+    imputer, fitted, last = (step for _, step in clone(pipeline).fit(features, labels).steps)
+    head: Any = Readout.KINDS[chosen].of(last)
+    if chosen == "lda":
+        head = replace(head, temperature=_temperature(pipeline, features, labels, groups))
+    return chosen, scores, Readout(imputer.fill_, fitted.mean_, fitted.scale_, fitted.constant_, head)
+
+
+def check_auto(labels: NDArray[Any], groups: NDArray[Any] | None) -> None:
+    """A ValueError where no head can be chosen by cross-validation."""
+    rare, count = rarest_class(labels)
+    if count < 2:
+        raise ValueError(
+            f"head='auto' needs at least 2 clouds per class, but class {rare!r} has 1; choose a head"
+        )
+    if groups is not None:
+        try:
+            groups_by_class(labels, groups)
+        except ValueError as error:
+            raise ValueError(f"head='auto' is chosen by cross-validation; {error}; choose a head") from None
+
+
+def auto_scores(
+    asked: Head, features: Array, labels: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
+) -> dict[str, float]:
+    """Mean accuracy over classes of each candidate, by cross-validation; see `AUTO_WORDS` for its bound.
+
+    The network is scored on the first fold only. So that one easy fold does not decide, its score is that of
+    the best fast head, and the difference of the two on that fold.
+    """
+    check_auto(labels, groups)
+    folds = split_folds(labels, check_count(asked.inner_folds, "inner_folds", 2), groups, asked.random_state)
+    fast = ["lda"] if min(rarest_class(labels[train])[1] for train, _ in folds) > 1 else []
+    if len(labels) <= MOST_FOR_VECTORS or not fast:
+        fast.append("svm")
+    by_fold = {
+        head: _fold_scores(head_pipeline(asked, head, scaler), features, labels, folds) for head in fast
+    }
+    scores = {head: float(found.mean()) for head, found in by_fold.items()}
+    epochs = NETWORK_PASSES // len(folds[0][0])
+    if len(labels) >= LEAST_FOR_NETWORK and epochs >= LEAST_EPOCHS:
+        network = head_pipeline(asked, "mlp", scaler)
+        last = network[-1]
+        last.set_params(max_iter=min(last.max_iter, epochs))
+        with quiet(ConvergenceWarning):  # it may stop before the loss does
+            found = _fold_scores(network, features, labels, folds[:1])
+        best = max(scores, key=scores.__getitem__)
+        scores["mlp"] = min(1.0, scores[best] + float(found[0] - by_fold[best][0]))
+    return scores
+
+
+def _fold_scores(pipeline: Pipeline, features: Array, labels: NDArray[Any], folds: Any) -> Array:
+    found = []
+    for train, test in folds:
+        fitted = clone(pipeline).fit(features[train], labels[train])
+        found.append(mean_recall(labels[test], fitted.predict(features[test])))
+    return np.array(found)
+
+
+def mean_recall(labels: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Mean accuracy over the classes there are; a fold of groups may lack some."""
+    right = predicted == labels
+    return float(np.mean([right[labels == name].mean() for name in np.unique(labels)]))
+
+
+def head_pipeline(asked: Head, head: str, scaler: RoundOffScaler) -> Pipeline:
+    """Gaps filled, features standardised, and one of `HEADS`; not fitted."""
+    if head == "mlp":
+        most = 3000 if asked.epochs is None else check_count(asked.epochs, "epochs", 1)
+        last: Any = AnnealedMLP((128, 64), alpha=1.0, max_iter=most, random_state=asked.random_state)
+    elif head == "lda":
+        last = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+    else:
+        last = GaussianSVC(C=10.0, break_ties=True, random_state=asked.random_state)
+    return make_pipeline(GapImputer(), scaler, last)
+
+
+def new_scaler(columns: Layout, dtype: str, tol: float | None, dense: bool) -> RoundOffScaler:
+    """The standardisation of descriptors; the error of the fast path is no signal either."""
+    precision = check_dtype(dtype)
+    noise = ROUND_OFF[precision] if dense else 100.0 * check_tol(tol, precision)
+    return RoundOffScaler(noise, magnitudes(columns))
+
+
+def _temperature(
+    pipeline: Pipeline, features: Array, labels: NDArray[Any], groups: NDArray[Any] | None
+) -> float | None:
+    """What decision values must be divided by to be as confident as right on clouds held out.
+
+    The mean of the largest probability is made the share of clouds that are classified rightly. The
+    likeliest temperature would be ruled by the one cloud that is farthest on the wrong side. None for too few
+    clouds.
+    """
+    if rarest_class(labels)[1] < 3:  # two of each class to learn from, one to look at
+        return None
+    try:
+        folds = split_folds(labels, _CALIBRATION, groups)
+    except ValueError:  # a class lies in one group
+        return None
+    if min(rarest_class(labels[train])[1] for train, _ in folds) < 2:
+        return None
+    values = cross_val_predict(clone(pipeline), features, labels, cv=folds, method="decision_function")
+    values = np.stack([0.0 * values, values], axis=1) if values.ndim == 1 else values
+    right = values.argmax(axis=1) == np.unique(labels, return_inverse=True)[1]
+    wanted = (right.sum() + 0.5) / (len(right) + 1.0)  # never certain
+
+    def excess(log_temperature: float) -> float:
+        return float(softmax(values / np.exp(log_temperature)).max(axis=1).mean() - wanted)
+
+    low, high = np.log(_TEMPERATURES)
+    if excess(low) <= 0.0 or excess(high) >= 0.0:  # confidence falls as the temperature rises
+        return _TEMPERATURES[0] if excess(low) <= 0.0 else _TEMPERATURES[1]
+    return float(np.exp(brentq(excess, low, high)))

@@ -1,0 +1,287 @@
+"""`HFSRegressor`: closed-form descriptors, and a number that is read out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin, clone
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.svm import SVR
+
+from .._base.check import Array, check_choice
+from ..options import Regression, check_options, options
+from .cloud_model import ClosedFormModel, CloudModel
+from .heads import Line, Readout, Tensors, VectorSum
+from .read_out import MOST_FOR_VECTORS, GapImputer, RoundOffScaler, plain_gamma
+from .saving import load_estimator
+
+# What is tried: penalties of ridge regression, and costs of points outside the tube of support vectors, both
+# for a target of mean 0 and standard deviation 1.
+STRENGTHS: dict[str, tuple[float, ...]] = {
+    "ridge": (1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5),
+    "svm": (1.0, 10.0, 100.0),
+}
+_TUBE = 0.05  # errors up to here cost nothing
+
+
+class CloudRegressor(RegressorMixin, CloudModel):
+    """What the regressors of clouds share."""
+
+    def predict(self, clouds: Sequence[ArrayLike]) -> Array:
+        """The number of each cloud.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+
+        Returns
+        -------
+        numbers : (N,)
+        """
+        return self.predict_features(self._features_of(clouds))
+
+    def predict_features(self, features: Any) -> Array:
+        """`predict` from features that were computed before, as `fit_features` takes them.
+
+        Parameters
+        ----------
+        features : (N, columns) array, or PointTable
+
+        Returns
+        -------
+        numbers : (N,)
+        """
+        return self._numbers(features)
+
+    def _numbers(self, features: Any) -> Array:
+        raise NotImplementedError
+
+    def _target(self, y: Any, count: int) -> Array:
+        return numbers_for(y, count)
+
+
+@options
+class HFSRegressor(CloudRegressor, ClosedFormModel, Regression):
+    """Predict a number of each point cloud from its heat field signatures, in closed form.
+
+    Gaps are filled from the training set and features standardised, as of `HFSClassifier`. The target is
+    standardised too; predictions are in its own unit. `HFSNetworkRegressor` learns the pooling instead.
+
+    Guide: ``heatfield docs guide/learning``.
+
+    Parameters
+    ----------
+    {options}
+
+    Attributes
+    ----------
+    n_dims_ : the dimension of the points
+    n_clouds_ : how many clouds it was fitted on
+    descriptor_ : the fitted `HFSDescriptor`
+    head_, head_scores_ : the head in use; with "auto", the R^2 of each candidate on clouds held out
+    strength_ : the penalty of ridge regression, or the cost of support vectors, that was chosen
+    readout_ : from descriptors to numbers, as plain arrays
+
+    Examples
+    --------
+    >>> import numpy as np, heatfield as hf
+    >>> rng = np.random.default_rng(0)
+    >>> flat = rng.uniform(0.1, 1.0, 60)
+    >>> clouds = [rng.normal(size=(80, 3)) * [1, 1, share] for share in flat]
+    >>> model = hf.HFSRegressor("simple").fit(clouds[:40], flat[:40])
+    >>> model.predict(clouds[40:]).shape, model.score(clouds[40:], flat[40:]) > 0.8
+    ((20,), True)
+    >>> rows = hf.describe(clouds, "simple")  # once, for all splits
+    >>> again = hf.HFSRegressor("simple").fit_features(rows[:40], flat[:40], n_dims=3)
+    >>> bool((again.predict_features(rows) == model.predict(clouds)).all()), again.choice() != ""
+    (True, True)
+    >>> model.unlike(clouds), model.descriptor_options()["variant"]
+    ({}, 'simple')
+    """
+
+    _scored_by = "R² on clouds held out"
+
+    def _fit_head(
+        self, features: Array, target: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
+    ) -> None:
+        heads = tuple(STRENGTHS) if self.head == "auto" else (self.head,)
+        if self.head == "auto" and len(target) > MOST_FOR_VECTORS:
+            heads = ("ridge",)
+        folds = number_folds(len(target), self.inner_folds, groups, self.random_state)
+        scores = scores_of(heads, features, target, scaler, folds)
+        best = {head: max(STRENGTHS[head], key=lambda value: scores[head, value]) for head in heads}
+        self.head_ = max(heads, key=lambda head: scores[head, best[head]])
+        self.strength_ = best[self.head_]
+        self.head_scores_ = {head: scores[head, best[head]] for head in heads} if self.head == "auto" else {}
+        prepared = _Prepared.of(features, target, scaler)
+        ((_, head),) = prepared.fits(self.head_, (self.strength_,))
+        step = prepared.scaler
+        self.readout_ = Readout(prepared.fill, step.mean_, step.scale_, step.constant_, head)
+        self.n_clouds_ = len(target)
+
+    def _check_settings(self, target: NDArray[Any], n_dims: int, groups: NDArray[Any] | None) -> None:
+        check_options(self)
+        self._descriptor(n_dims)
+        number_folds(len(target), self.inner_folds, groups, self.random_state)
+
+    def _numbers(self, features: Any) -> Array:
+        rows = self._checked_features(features)
+        return self.readout_.numbers(rows)
+
+    def _score_words(self, score: float) -> str:
+        return f"{score:.3f}"
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """A model that `save` wrote. No code is run; a changed or mismatched file is a `ReadError`.
+
+        Parameters
+        ----------
+        folder : path-like
+
+        Returns
+        -------
+        model : HFSRegressor
+
+        Examples
+        --------
+        >>> import tempfile, numpy as np, heatfield as hf
+        >>> clouds = [np.random.default_rng(i).normal(size=(30, 2)) for i in range(8)]
+        >>> model = hf.HFSRegressor("simple", head="ridge", n_scales=3).fit(clouds, np.arange(8))
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     model.save(f"{place}/m")
+        ...     again = hf.HFSRegressor.load(f"{place}/m")
+        >>> bool((again.predict(clouds) == model.predict(clouds)).all())
+        True
+        """
+        return load_estimator(cls, folder, _unpack)
+
+    def _packed(self) -> tuple[dict[str, Any], Tensors]:
+        metadata = {"head": self.head_, "head_scores": self.head_scores_, "strength": self.strength_}
+        return metadata | {"readout": self.readout_.head.values()}, self.readout_.tensors()
+
+
+def _unpack(model: HFSRegressor, metadata: dict[str, Any], tensors: Tensors) -> None:
+    """Set what was learnt, checked."""
+    width = model._unpack_descriptor(metadata, tensors)
+    head, scores = check_choice(metadata["head"], "head", tuple(STRENGTHS)), metadata["head_scores"]
+    if not all(name in STRENGTHS and -np.inf < score <= 1.0 for name, score in scores.items()):
+        raise ValueError(f"its scores of heads are not values of R²: {scores!r}")
+    if metadata["strength"] not in STRENGTHS[head]:
+        raise ValueError(f"its strength is {str(metadata['strength'])[:40]}, which {head!r} does not have")
+    model.readout_ = Readout.loaded(head, tensors, metadata["readout"], width, 0)
+    model.head_, model.head_scores_, model.strength_ = head, scores, metadata["strength"]
+    model._unpack_common(metadata)
+
+
+# --- numbers, folds and fits ---------------------------------------------------------
+
+
+def numbers_for(y: Any, count: int) -> Array:
+    """The numbers of so many clouds, or a ValueError that names what is wrong."""
+    if not hasattr(y, "__len__"):
+        raise ValueError(f"y must be a number for each cloud, got {y!r}")
+    if len(y) != count:
+        raise ValueError(f"y has {len(y)} numbers for {count} clouds")
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        some = ", ".join(map(repr, list(y)[:5]))
+        raise ValueError(f"y must be numbers, got {some}") from None
+    if values.shape != (count,):
+        raise ValueError(f"y must be one number for each cloud, got shape {values.shape}")
+    if not np.isfinite(values).all():
+        first = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"y must be finite, got {values[first]} for clouds[{first}]")
+    if count < 2:
+        raise ValueError("y has one number: at least two clouds are needed")
+    return values
+
+
+def number_folds(
+    count: int, folds: int, groups: NDArray[Any] | None, random_state: int | None
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Rows to learn from and rows held out, fold by fold; those of one group stay together."""
+    rows = np.arange(count)
+    if groups is None:
+        splitter: Any = KFold(min(folds, count), shuffle=True, random_state=random_state)
+        return list(splitter.split(rows))
+    known = len(np.unique(groups))
+    if known < 2:
+        raise ValueError("groups has one group only: nothing can be learnt for other groups")
+    splitter = GroupKFold(min(folds, known), shuffle=True, random_state=random_state)
+    return list(splitter.split(rows, groups=groups))
+
+
+def standard(target: Array) -> tuple[float, float]:
+    """Mean and standard deviation; 1 for the latter where all are alike."""
+    deviation = float(target.std())
+    return float(target.mean()), deviation if deviation > 0.0 else 1.0
+
+
+def determination(target: Array, predicted: Array) -> float:
+    """R²: the share of the variance that is predicted; where there is none, 1 for all right and else 0."""
+    error, whole = (float(((target - other) ** 2).sum()) for other in (predicted, target.mean()))
+    if whole == 0.0:
+        return 1.0 if error == 0.0 else 0.0
+    return 1.0 - error / whole
+
+
+def scores_of(
+    heads: Sequence[str],
+    features: Array,
+    target: Array,
+    scaler: RoundOffScaler,
+    folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> Mapping[tuple[str, float], float]:
+    """R² of every head and strength on the rows held out, of all folds together."""
+    predicted = {(head, value): np.empty(len(target)) for head in heads for value in STRENGTHS[head]}
+    for train, test in folds:
+        prepared = _Prepared.of(features[train], target[train], scaler)
+        rows = prepared.transform(features[test])
+        for head in heads:
+            for value, fitted in prepared.fits(head, STRENGTHS[head]):
+                predicted[head, value][test] = fitted.margins(rows)[:, 0]
+    return {key: determination(target, values) for key, values in predicted.items()}
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A training set: rows without gaps, standardised, and a target of mean 0 and deviation 1."""
+
+    fill: Array
+    scaler: RoundOffScaler
+    rows: Array
+    target: Array
+    mean: float
+    scale: float
+
+    @classmethod
+    def of(cls, features: Array, target: Array, scaler: RoundOffScaler) -> _Prepared:
+        imputer, step = GapImputer(), clone(scaler)
+        rows = step.fit_transform(imputer.fit_transform(features))
+        mean, scale = standard(target)
+        return cls(imputer.fill_, step, rows, (target - mean) / scale, mean, scale)
+
+    def transform(self, features: Array) -> Array:
+        """Other rows, in the same way."""
+        filled = np.where(np.isfinite(features), features, self.fill)
+        return self.scaler.transform(filled)
+
+    def fits(self, head: str, strengths: Sequence[float]) -> list[tuple[float, Line | VectorSum]]:
+        """Heads of one kind, fitted with each strength, that predict in the unit of the target."""
+        found: list[tuple[float, Line | VectorSum]]
+        if head == "ridge":
+            left, values, right = np.linalg.svd(self.rows, full_matrices=False)
+            along = values * (left.T @ self.target)
+            found = [(s, Line((along / (values**2 + s)) @ right, 0.0)) for s in strengths]
+        else:
+            gamma = plain_gamma(self.rows)
+            made = [SVR(C=s, epsilon=_TUBE, gamma=gamma).fit(self.rows, self.target) for s in strengths]
+            found = [(s, VectorSum.of(fitted)) for s, fitted in zip(strengths, made, strict=True)]
+        return [(s, fitted.in_unit(self.mean, self.scale)) for s, fitted in found]

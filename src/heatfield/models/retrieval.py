@@ -1,0 +1,529 @@
+"""What `HFSIndex` computes with: standardised rows, the nearest of them, hits and retrieval scores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular, svd
+from scipy.spatial.distance import cdist
+from sklearn.covariance import ledoit_wolf
+from sklearn.model_selection import StratifiedKFold
+
+from .._base.check import Array, check_count, check_dtype
+from .._base.optional import need
+from .._base.progress import progress_bar
+from .._base.summary import Summarised, Summary, number, plural, shown
+from .._base.threads import stop_if_asked
+from .._features.descriptor import HFSDescriptor
+from .._features.round_off import ROUND_OFF
+from .read_out import GapImputer, RoundOffScaler, magnitudes
+
+Rows = NDArray[np.float32]
+Found = tuple[NDArray[np.int64], Array]  # (q, k) rows and their squared distances, nearest first
+
+METRICS = ("euclidean", "cosine", "learned")
+_BLOCK = 4096  # rows that are converted at a time: double precision of all would be twice the index
+_FITTED = 50_000  # rows of which medians, means and deviations are taken; of more, from a sample
+_FAR = 1e12  # deviations from the mean beyond which their logarithm counts, up to 7e14
+_USUAL = 2.0**0.5  # root mean squared difference of standardised columns of two clouds drawn at random
+_TABLE = 1 << 26  # distances that are held at a time
+_EPS = float(np.finfo(np.float32).eps)
+
+# Of the approximate search.
+_MEASURED = 200  # rows whose neighbours are sought both ways to measure the recall
+_NEIGHBOURS = 10
+_SPARE, _FEWEST = 4, 64  # candidates per neighbour, and in all: half precision may confuse near ones
+_PER_CELL = 64  # rows per cell that k-means looks at
+_ROUNDS = 10
+_APPENDED = 1 << 16  # rows that are added at a time
+_FAR_IN_CELLS = (
+    1e3  # as _FAR: 7e14, the largest number of a row, becomes 3e4, and half precision ends at 65504
+)
+
+
+@dataclass(frozen=True)
+class Space:
+    """What turns descriptors into standardised rows, and these into vectors."""
+
+    metric: str
+    fill: Array  # (width,) medians, for gaps
+    mean: Array
+    scale: Array  # standard deviations
+    constant: NDArray[np.bool_]  # columns that vary by round-off only; they are 0 in every row
+    directions: Array  # (width, d) linear discriminants of unit variance within the classes, or (width, 0)
+
+    def standardise(self, features: NDArray, quiet: bool = True) -> Rows:
+        """Rows of a table of descriptors, gaps filled; a ValueError where a row has nothing but gaps."""
+        out = np.empty(features.shape, dtype=np.float32)
+        for first in progress_bar(range(0, len(features), _BLOCK), unit=f"x {_BLOCK} rows", quiet=quiet):
+            some = np.asarray(features[first : first + _BLOCK], dtype=np.float64)
+            known = np.isfinite(some)
+            empty = ~known.any(axis=1)
+            if empty.any():
+                raise ValueError(
+                    f"features[{first + int(empty.argmax())}] holds no finite number: "
+                    "its cloud has fewer than two distinct points"
+                )
+            with np.errstate(over="ignore"):
+                row = (np.where(known, some, self.fill) - self.mean) / self.scale
+            out[first : first + _BLOCK] = _bounded(np.where(self.constant, 0.0, row), _FAR)
+        return out
+
+    def vectors(self, rows: Rows) -> Rows:
+        """The vectors whose Euclidean distance is the metric, or for the cosine the root of twice it."""
+        if self.metric == "learned":
+            # In double precision, so that equal rows have equal vectors whatever rows come with them.
+            starts = range(0, len(rows), _BLOCK)
+            parts = [rows[i : i + _BLOCK].astype(np.float64) @ self.directions for i in starts]
+            return np.concatenate([_bounded(part, _FAR) for part in parts])
+        if self.metric == "cosine":
+            length = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+            return (rows / np.where(length > 0.0, length, 1.0)[:, None]).astype(np.float32)
+        return rows
+
+    def embed(self, features: NDArray) -> Rows:
+        """The vectors of descriptors."""
+        return self.vectors(self.standardise(features))
+
+
+def _bounded(values: NDArray, far: float) -> Rows:
+    """In single precision; beyond ``far`` by logarithm, so that nothing overflows and none become equal.
+
+    Clouds in another unit are that far away from all others: a density differs by the unit to the n.
+    """
+    size = np.minimum(np.abs(values), np.finfo(values.dtype).max)
+    if size.max(initial=0.0) > far:
+        values = np.copysign(np.minimum(size, far) + far * np.log(np.maximum(size / far, 1.0)), values)
+    return np.ascontiguousarray(values, dtype=np.float32)
+
+
+def fit_space(
+    features: NDArray,
+    labels: NDArray | None,
+    metric: str,
+    seed: int | None,
+    descriptor: HFSDescriptor | None = None,
+) -> Space:
+    """Standardise as the classifier does, and learn the metric where it is learned.
+
+    Without a descriptor the features may be of any kind.
+    """
+    chosen: Any = slice(None)
+    if len(features) > _FITTED:
+        chosen = np.random.default_rng(seed).choice(len(features), _FITTED, replace=False)
+        chosen.sort()
+    some = np.asarray(features[chosen], dtype=np.float64)
+    scaler = RoundOffScaler()
+    if descriptor is not None:
+        scaler = RoundOffScaler(ROUND_OFF[check_dtype(descriptor.dtype)], magnitudes(descriptor.layout()))
+    imputer = GapImputer().fit(some)
+    filled = imputer.transform(some)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaler.fit(filled)
+    if not np.isfinite(scaler.scale_).all():
+        raise ValueError(f"features must be below 1e150 in size, got {np.abs(filled).max():.3g}")
+    if scaler.constant_.all():
+        raise ValueError(
+            f"the {len(features)} clouds have the same descriptor up to rounding: "
+            "an index needs at least two that differ"
+        )
+    directions = np.empty((features.shape[1], 0))
+    if metric == "learned":
+        if labels is None:
+            raise ValueError("metric='learned' needs labels: give one for each cloud")
+        directions = _discriminants(scaler.transform(filled), labels[chosen])
+    return Space(metric, imputer.fill_, scaler.mean_, scaler.scale_, scaler.constant_, directions)
+
+
+def _discriminants(rows: Array, labels: NDArray) -> Array:
+    known, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    classes = len(known)
+    if classes < 2:
+        raise ValueError(f"metric='learned' needs at least two classes, got {known.tolist()}")
+    if len(rows) <= classes:
+        raise ValueError(
+            f"metric='learned' needs more clouds than classes, got {len(rows)} clouds of {classes} classes"
+        )
+    # Within the classes, shrunk, since there are often fewer clouds than columns; between them, of the means
+    # themselves. scikit-learn's solver shrinks both, and takes the difference for a signal.
+    means = np.stack([rows[inverse == c].mean(axis=0) for c in range(classes)])
+    within, _ = ledoit_wolf(rows - means[inverse], assume_centered=True)
+    # Columns that are 0 in every row have no variance; a little keeps the factor in existence.
+    factor = cholesky(within + 1e-9 * np.trace(within) / len(within) * np.eye(len(within)), lower=True)
+    between = np.sqrt(counts / len(rows))[:, None] * (means - rows.mean(axis=0))
+    _, size, axes = svd(solve_triangular(factor, between.T, lower=True).T, full_matrices=False)
+    # C means lie in C - 1 dimensions.
+    axes = axes[: classes - 1][size[: classes - 1] > 1e-9 * size[0]]
+    return np.ascontiguousarray(solve_triangular(factor, axes.T, lower=True, trans="T"))
+
+
+def nearest(queries: Rows, rows: Rows, k: int) -> Found:
+    """The k nearest rows of each query and their squared distances, nearest first; among equals the earlier.
+
+    A matrix product, quick but with cancellation, leaves out the rows that are too far beyond doubt: the
+    k-th distance and twice the largest error that it can have. Distances of the others are
+    sums of squared differences in double precision, and these alone decide.
+    """
+    k = min(k, len(rows))
+    index, squared = np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k))
+    lengths = np.einsum("ij,ij->i", rows, rows)
+    longest = float(lengths.max())
+    block = max(1, _TABLE // len(rows))
+    for first in range(0, len(queries), block):
+        stop_if_asked()
+        some = queries[first : first + block]
+        own = np.einsum("ij,ij->i", some, some)
+        table = some @ rows.T
+        table *= -2.0
+        table += lengths
+        table += own[:, None]
+        kth = np.partition(table, k - 1, axis=1)[:, k - 1]
+        # Of a sum of w products the error is at most w eps times the sum of their sizes.
+        error = 2.0 * (rows.shape[1] + 4) * _EPS * (own + longest)
+        for i, query in enumerate(some):
+            candidates = np.flatnonzero(table[i] <= kth[i] + error[i])
+            index[first + i], squared[first + i] = _closest(query, rows, candidates, k)
+    return index, squared
+
+
+def _closest(
+    query: Rows, rows: Rows, candidates: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.int64], Array]:
+    """The k nearest of some rows, which are in order, by differences in double precision."""
+    difference = rows[candidates].astype(np.float64) - query
+    squared = np.einsum("ij,ij->i", difference, difference)
+    best = np.argsort(squared, kind="stable")[:k]
+    return candidates[best], squared[best]
+
+
+def faiss() -> Any:
+    """The library, or an error that says what to install."""
+    return need("faiss", "approximate search", "search", name="faiss-cpu", verb="needs")
+
+
+class Cells:
+    """An inverted file of faiss: rows in cells around centres, of which a query looks into the nearest.
+
+    In a cell distances are taken in half precision; the best candidates are compared again as in `nearest`.
+    A query looks into ``probes`` cells. ``recall`` is the share of the ten nearest rows that it finds so, as
+    measured when the cells were built; ``assigned`` is the cell of each row.
+    """
+
+    def __init__(
+        self,
+        centres: Rows,
+        rows: Rows,
+        assigned: NDArray[np.int32] | None = None,
+        *,
+        probes: int = 1,
+        recall: float = float("nan"),
+        quiet: bool = True,
+    ) -> None:
+        library, width = faiss(), centres.shape[1]
+        self.centres, self.probes, self.recall = centres, probes, recall
+        self.assigned = np.empty(0, dtype=np.int32)
+        self._quantizer = library.IndexFlatL2(width)  # held: faiss keeps no count of it
+        self._quantizer.add(np.ascontiguousarray(centres))
+        self._file = library.IndexIVFScalarQuantizer(
+            self._quantizer, width, len(centres), library.ScalarQuantizer.QT_fp16, library.METRIC_L2, False
+        )
+        self._file.is_trained = True  # half precision has nothing to train, and the centres are there
+        self.add(rows, assigned, quiet=quiet)
+
+    @classmethod
+    def build(cls, rows: Rows, recall: float, seed: int) -> Cells:
+        """Find centres, divide the rows, and measure how many cells to look into for this recall at 10."""
+        count = max(1, round(len(rows) ** 0.5))
+        clustering = faiss().Kmeans(
+            rows.shape[1], count, niter=_ROUNDS, seed=seed % 2**31, max_points_per_centroid=_PER_CELL,
+            min_points_per_centroid=1,
+        )  # fmt: skip
+        drawn = np.random.default_rng(seed).permutation(len(rows))
+        clustering.train(_bounded(rows[np.sort(drawn[: _PER_CELL * count])], _FAR_IN_CELLS))
+        made = cls(clustering.centroids, rows, quiet=False)
+        made._choose_probes(rows, drawn[:_MEASURED], recall)
+        return made
+
+    def add(self, rows: Rows, assigned: NDArray[np.int32] | None = None, *, quiet: bool = True) -> None:
+        """Append rows, each to its cell, or to that of its nearest centre."""
+        pointer = faiss().swig_ptr
+        for first in progress_bar(range(0, len(rows), _APPENDED), unit=f"x {_APPENDED} rows", quiet=quiet):
+            some = _bounded(rows[first : first + _APPENDED], _FAR_IN_CELLS)
+            if assigned is None:
+                cell = self._quantizer.search(some, 1)[1][:, 0]
+            else:
+                cell = assigned[first : first + _APPENDED]
+            cell = np.ascontiguousarray(cell, dtype=np.int64)
+            number = len(self.assigned) + np.arange(len(some), dtype=np.int64)
+            self._file.add_core(len(some), pointer(some), pointer(number), pointer(cell))
+            self.assigned = np.concatenate([self.assigned, cell.astype(np.int32)])
+
+    def chosen(self, keep: list[int], rows: Rows) -> Cells:
+        """The same cells with some of the rows only, which ``rows`` holds."""
+        return Cells(self.centres, rows, self.assigned[keep], probes=self.probes, recall=self.recall)
+
+    def nearest(self, queries: Rows, rows: Rows, k: int, probes: int | None = None) -> Found:
+        """As `nearest`, approximately; more cells are looked into where those hold fewer than k rows."""
+        k = min(k, len(rows))
+        index, squared = np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k))
+        todo, looked = np.arange(len(queries)), probes or self.probes
+        while len(todo):
+            self._file.nprobe = looked
+            _, found = self._file.search(
+                _bounded(queries[todo], _FAR_IN_CELLS), min(len(rows), max(_SPARE * k, _FEWEST))
+            )
+            short = []
+            for i, candidates in zip(todo, found, strict=True):
+                known = np.sort(candidates[candidates >= 0])
+                if len(known) < k and looked < len(self.centres):
+                    short.append(i)
+                else:
+                    index[i], squared[i] = _closest(queries[i], rows, known, k)
+            todo, looked = np.array(short, dtype=int), min(4 * looked, len(self.centres))
+        return index, squared
+
+    def _choose_probes(self, rows: Rows, drawn: NDArray[np.int64], wanted: float) -> None:
+        """As many as it takes, and a margin: of 200 rows the share is known to about 1 %."""
+        queries, k = rows[drawn], min(_NEIGHBOURS + 1, len(rows))
+        true = faiss().knn(queries, rows, k)[1]
+        self.probes = 1
+        while True:
+            self.recall = _recall(self.nearest(queries, rows, k)[0], true, drawn)
+            if self.recall >= wanted + 0.5 * (1.0 - wanted) or self.probes == len(self.centres):
+                return
+            self.probes = min(len(self.centres), self.probes + max(1, self.probes // 2))
+
+
+def _recall(found: NDArray[np.int64], true: NDArray[np.int64], own: NDArray[np.int64]) -> float:
+    """The share of the true neighbours that were found, the rows themselves not counted."""
+    wanted = [{*row} - {me} for row, me in zip(true.tolist(), own.tolist(), strict=True)]
+    hits = sum(len(want & {*row}) for want, row in zip(wanted, found.tolist(), strict=True))
+    total = sum(map(len, wanted))
+    return hits / total if total else 1.0
+
+
+@dataclass(frozen=True, repr=False)
+class Hits(Summarised):
+    """The nearest clouds of some queries, nearest first.
+
+    Attributes
+    ----------
+    rows : (q, k) positions in the index
+    names : list of q lists of k names
+    labels : list of q lists of k labels; None where the index has none
+    distances : (q, k)
+    blocks : names of the B blocks of the descriptor
+    differences : (q, k, B)
+        How much query and hit differ in each block: the root of the mean squared difference of its
+        standardised columns, over that of two clouds drawn at random. 0 is equal, 1 as different as
+        any two. NaN for a block that is constant over the index.
+    """
+
+    rows: NDArray[np.int64]
+    names: list[list[str]]
+    labels: list[list[Any]]
+    distances: Array
+    blocks: tuple[str, ...]
+    differences: Array
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def most_alike(self, query: int, rank: int, count: int = 3) -> list[tuple[str, float]]:
+        """The blocks in which a query and one of its hits differ least, with their difference.
+
+        Returns
+        -------
+        blocks : list of (name, difference), the most alike first
+        """
+        row = self.differences[query, rank]
+        order = [b for b in np.argsort(row, kind="stable") if not np.isnan(row[b])]
+        return [(self.blocks[b], float(row[b])) for b in order[:count]]
+
+    def table(self, queries: list[str] | None = None) -> list[dict[str, Any]]:
+        """One row per hit: query, rank, name, label, distance, most_alike.
+
+        Parameters
+        ----------
+        queries : list of str, optional
+            Names of the queries; their numbers otherwise.
+
+        Returns
+        -------
+        rows : list of dict
+        """
+        if queries is not None and len(queries) != len(self):
+            raise ValueError(f"queries has {len(queries)} names for {len(self)} queries")
+        return [
+            {
+                "query": i if queries is None else queries[i],
+                "rank": j + 1,
+                "name": self.names[i][j],
+                "label": self.labels[i][j],
+                "distance": float(self.distances[i, j]),
+                "most_alike": ", ".join(f"{b} {d:.2f}" for b, d in self.most_alike(i, j)),
+            }
+            for i in range(len(self))
+            for j in range(self.rows.shape[1])
+        ]
+
+    def _summary(self) -> Summary:
+        lines: list[tuple[str, str | list[str]]] = []
+        for i, (names, distances) in enumerate(zip(self.names[:8], self.distances, strict=False)):
+            words = [f"{name} ({number(float(d))})" for name, d in zip(names, distances, strict=True)]
+            lines.append((f"query {i}", shown(words, 100)))
+        if len(self) > 8:
+            lines.append(("...", f"{len(self) - 8:,} more"))
+        return Summary(f"Hits of {len(self):,} quer{'y' if len(self) == 1 else 'ies'}, "
+                       f"{plural(self.rows.shape[1], 'cloud')} each", lines)  # fmt: skip
+
+
+def block_differences(
+    queries: Rows,
+    rows: Rows,
+    found: NDArray[np.int64],
+    columns: dict[str, slice],
+    constant: NDArray[np.bool_],
+) -> Array:
+    """Differences (q, k, B) of standardised queries and the rows found for them, block by block."""
+    out = np.full((*found.shape, len(columns)), np.nan)
+    for i, hits in enumerate(found):  # one by one: the rows of all hits may not fit into memory
+        square = (rows[hits].astype(np.float64) - queries[i]) ** 2
+        for b, place in enumerate(columns.values()):
+            varies = ~constant[place]
+            if varies.any():
+                out[i, :, b] = np.sqrt(square[:, place][:, varies].mean(axis=1)) / _USUAL
+    return out
+
+
+@dataclass(frozen=True, repr=False)
+class RetrievalScores(Summarised):
+    """Means over all queries; all lie between 0 and 1.
+
+    Attributes
+    ----------
+    nearest : float
+        Share of queries whose nearest cloud is of their class: the leave-one-out accuracy of 1-NN.
+    first_tier, second_tier : float
+        With R clouds of the query's class in the index, the share of them among the first R, or 2R, hits.
+    mean_average_precision : float
+        The mean over the R of the precision at the place of each.
+    precision_at_10 : float
+    queries : int
+    skipped : int
+        Queries without any other cloud of their class, which are left out.
+    by_class : dict
+        Mean average precision of the queries of each class.
+    """
+
+    nearest: float
+    first_tier: float
+    second_tier: float
+    mean_average_precision: float
+    precision_at_10: float
+    queries: int
+    skipped: int
+    by_class: dict[Any, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return asdict(self)
+
+    def _summary(self) -> Summary:
+        lines: list[tuple[str, str | list[str]]] = [
+            ("nearest is of the class", f"{100 * self.nearest:.1f} %"),
+            ("first tier", f"{100 * self.first_tier:.1f} %"),
+            ("second tier", f"{100 * self.second_tier:.1f} %"),
+            ("mean average precision", f"{self.mean_average_precision:.3f}"),
+            ("precision at 10", f"{self.precision_at_10:.3f}"),
+        ]
+        if self.skipped:
+            lines.append(("left out", f"{self.skipped:,} without another cloud of their class"))
+        return Summary(f"Retrieval scores of {plural(self.queries, 'cloud')}", lines)
+
+
+Ranked = list[tuple[Any, tuple[float, ...] | None]]  # of each query its label, and its figures if it has any
+
+
+def leave_one_out(
+    rows: NDArray, labels: NDArray, queries: NDArray[np.int64] | None = None, metric: str = "euclidean"
+) -> RetrievalScores:
+    """Every row (or some of them) against all others, by a metric of `scipy.spatial.distance.cdist`."""
+    chosen = np.arange(len(rows)) if queries is None else queries
+    return _scores(_ranked(rows[chosen], labels[chosen], rows, labels, own=chosen, metric=metric))
+
+
+def across_folds(
+    features: NDArray,
+    labels: NDArray,
+    fit: Callable[[NDArray, NDArray], Callable[[NDArray], NDArray]],
+    folds: int,
+    seed: int,
+) -> RetrievalScores:
+    """Each fold against the rows of the other folds, both mapped by what ``fit`` learned from the others."""
+    most = min(check_count(folds, "folds", 2), int(np.unique(labels, return_counts=True)[1].max()))
+    if most < 2:
+        raise ValueError("every class has one cloud only: there is nothing to evaluate")
+    found: Ranked = []
+    for train, test in progress_bar(_folds(labels, most, seed), unit="folds", total=most):
+        mapped = fit(features[train], labels[train])
+        found += _ranked(mapped(features[test]), labels[test], mapped(features[train]), labels[train])
+    return _scores(found)
+
+
+def _folds(labels: NDArray, folds: int, seed: int) -> Iterator[Any]:
+    """Stratified. Classes with fewer clouds than folds are in some of them only, which is no fault here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        yield from StratifiedKFold(folds, shuffle=True, random_state=seed).split(labels, labels)
+
+
+def _ranked(
+    queries: NDArray,
+    classes: NDArray,
+    gallery: NDArray,
+    labels: NDArray,
+    *,
+    own: NDArray[np.int64] | None = None,
+    metric: str = "euclidean",
+) -> Ranked:
+    """Rank the gallery for each query; ``own`` are the queries' own rows in it, which do not count."""
+    block = max(1, _TABLE // 4 // len(gallery))
+    right = np.asarray(gallery, dtype=np.float64)
+    out: Ranked = []
+    for first in progress_bar(range(0, len(queries), block), unit="blocks"):
+        table = cdist(np.asarray(queries[first : first + block], dtype=np.float64), right, metric)
+        for i, distances in enumerate(table, first):
+            order = np.argsort(distances, kind="stable")
+            if own is not None:
+                order = order[order != own[i]]
+            out.append((classes[i], _figures(labels[order] == classes[i])))
+    return out
+
+
+def _figures(same: NDArray[np.bool_]) -> tuple[float, ...] | None:
+    """The five figures of one query, from which hits are of its class; None where none is."""
+    hits = np.flatnonzero(same)
+    count = len(hits)
+    if count == 0:
+        return None
+    average = np.mean((np.arange(count) + 1.0) / (hits + 1.0))
+    tiers = same[:count].mean(), same[: 2 * count].sum() / count
+    return float(same[0]), *map(float, tiers), float(average), float(same[:10].mean())
+
+
+def _scores(ranked: Ranked) -> RetrievalScores:
+    """The means."""
+    known = [(label, figures) for label, figures in ranked if figures is not None]
+    if not known:
+        raise ValueError("no cloud shares its class with another: there is nothing to evaluate")
+    labels, table = np.array([label for label, _ in known]), np.array([figures for _, figures in known])
+    by_class = {name.item(): float(table[labels == name, 3].mean()) for name in np.unique(labels)}
+    nearest, first, second, average, precision = table.mean(axis=0).tolist()
+    skipped = len(ranked) - len(known)
+    return RetrievalScores(nearest, first, second, average, precision, len(known), skipped, by_class)

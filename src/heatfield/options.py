@@ -1,0 +1,686 @@
+"""Every option once: its type, its default, its check and its help text.
+
+An option is a field of one of the groups below. Estimators inherit the groups that they take, functions that
+work on files take them as keywords (`takes`); the parsers of the command line and the lists of parameters in
+the documentation are made of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar, dataclass_transform
+
+from ._base.check import as_lengths, check_choice, check_count, check_dtype, check_number, thread_count
+
+C = TypeVar("C", bound=type)
+R = TypeVar("R")
+Check = Callable[[Any, str], Any]
+
+SKELETON_POINTS = 1024  # of a skeleton or a mesh, where no other number is asked for
+
+
+# --- how options are declared --------------------------------------------------------
+
+
+def option(
+    text: str,
+    check: Check | None = None,
+    *,
+    default: Any,
+    choices: Sequence[str] = (),
+    kw_only: bool = True,
+    on_command: bool = True,
+    compare: bool = True,
+) -> Any:
+    """An option: what it means, the check that its value must pass unless it is None, and its default.
+
+    Options that are not ``on_command`` are for Python only.
+    """
+    if choices and check is None:
+        check = one_of(choices)
+    notes = {"text": text, "check": check, "choices": tuple(choices), "on_command": on_command}
+    return field(default=default, kw_only=kw_only, compare=compare, metadata=notes)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(option,))
+def options(kind: C) -> C:
+    """Decorate a group of options, or an estimator that has some.
+
+    Its constructor only stores them, as scikit-learn wants it; `check_options` checks them. A line
+    ``{options}`` in its docstring becomes the list of those that the docstring does not describe itself.
+    """
+    made: Any = dataclass(kw_only=True, eq=False, repr=False)(kind)
+    owners = [*made.__mro__[1:], made]
+    order = [name for owner in owners for name in vars(owner).get("__annotations__", {})]
+    entries = sorted(fields(made), key=lambda entry: order.index(entry.name))
+    made.__doc__ = _with_options(kind.__doc__, entries)
+    return made
+
+
+def count(least: int) -> Check:
+    """An integer of at least ``least``."""
+    return lambda value, name: check_count(value, name, least)
+
+
+def number(above: float | None = None, least: float | None = None, below: float | None = None) -> Check:
+    """A finite number within bounds."""
+    return lambda value, name: check_number(value, name, above=above, least=least, below=below)
+
+
+def one_of(choices: Sequence[str]) -> Check:
+    """One of a few words."""
+    return lambda value, name: check_choice(value, name, choices)
+
+
+def names(value: Any, name: str) -> tuple[str, ...]:
+    """Words, not the letters of one."""
+    if isinstance(value, str):
+        raise ValueError(f"{name} must be a sequence of names, got the string {value!r}; pass ({value!r},)")
+    found = tuple(value)
+    if not all(isinstance(word, str) for word in found):
+        raise ValueError(f"{name} must be names, got {value!r}")
+    return found
+
+
+def _jobs(value: Any, _: str) -> Any:
+    thread_count(value)
+    return value
+
+
+def check_options(given: Any, *groups: type) -> dict[str, Any]:
+    """The checked values of an object's options, of the groups or all; a ValueError repeats a wrong one."""
+    chosen = [entry for group in groups for entry in fields(group)] or fields(given)
+    out = {}
+    for entry in chosen:
+        value, check = getattr(given, entry.name), entry.metadata.get("check")
+        out[entry.name] = value if check is None or value is None else check(value, entry.name)
+    return out
+
+
+def choices_of(group: type, name: str) -> tuple[str, ...]:
+    """The words that an option may be."""
+    return next(entry.metadata["choices"] for entry in fields(group) if entry.name == name)
+
+
+def values_of(given: Any, *groups: type) -> dict[str, Any]:
+    """The options of some groups as an object holds them, unchecked."""
+    return {entry.name: getattr(given, entry.name) for group in groups for entry in fields(group)}
+
+
+def takes(*groups: type, leave_out: Sequence[str] = ()) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Decorate a function that has a parameter for each group, of the group's name in small letters.
+
+    It is called with the options themselves, as keywords; they are checked before it runs. Options that are
+    left out keep their defaults.
+    """
+
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
+        declared = inspect.signature(function)
+        into = {group.__name__.lower(): group for group in groups}
+        entries = {e.name: e for group in groups for e in fields(group) if e.name not in leave_out}
+        parameters = [p for name, p in declared.parameters.items() if name not in into]
+        parameters += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=e.default, annotation=e.type)
+            for name, e in entries.items()
+        ]
+        known = [p.name for p in parameters]
+        plain = [p for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        positional = [name for name, entry in entries.items() if not entry.kw_only]
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **given: Any) -> R:
+            given |= zip(positional, arguments[len(plain) :], strict=False)
+            arguments = arguments[: len(plain)]
+            for name in given:
+                if name not in known:
+                    close = difflib.get_close_matches(name, known, 1)
+                    hint = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(known)}"
+                    raise TypeError(f"{function.__name__}() has no option {name!r}{hint}")
+            filled = {}
+            for name, group in into.items():  # groups may share an option
+                filled[name] = group(**{e.name: given[e.name] for e in fields(group) if e.name in given})
+                vars(filled[name]).update(check_options(filled[name]))
+            own = {name: value for name, value in given.items() if name not in entries}
+            return function(*arguments, **own, **filled)
+
+        call.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
+        call.__doc__ = _with_options(function.__doc__, list(entries.values()))
+        call.groups = groups  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+def _with_options(text: str | None, entries: Sequence[Field[Any]]) -> str | None:
+    """A docstring whose line ``{options}`` is replaced by the entries that it does not describe itself."""
+    if not text or "{options}" not in text:
+        return text
+    all_lines = text.splitlines()
+    mark = next(i for i, line in enumerate(all_lines) if "{options}" in line)
+    indent = all_lines[mark].partition("{")[0]
+    headings = [i for i, line in enumerate(all_lines) if line.strip() and not line.strip(" -")]
+    first = max((i for i in headings if i < mark), default=0)  # of the section that the mark stands in
+    last = min((i for i in headings if i > mark), default=len(all_lines))
+    described = {
+        word.strip()
+        for line in all_lines[first:last]
+        if line.startswith(indent) and not line[len(indent) :].startswith(" ") and " :" in line
+        for word in line.partition(" :")[0].split(",")
+    }
+    lines = []
+    for entry in entries:
+        if entry.name not in described:
+            lines.append(f"{indent}{entry.name} : {_type_words(entry)}")
+            lines += textwrap.wrap(
+                entry.metadata["text"], 106, initial_indent=f"{indent}    ", subsequent_indent=f"{indent}    "
+            )
+    return text.replace(f"{indent}{{options}}", "\n".join(lines))
+
+
+def _type_words(entry: Field[Any]) -> str:
+    if entry.metadata["choices"]:
+        words = ", ".join(f'"{choice}"' for choice in entry.metadata["choices"])
+    else:
+        words = str(entry.type).replace(" | None", "")
+    return f"{words}, default {entry.default!r}" if entry.default is not None else f"{words}, optional"
+
+
+# --- the options ---------------------------------------------------------------------
+
+
+@options
+class Lengths:
+    """Lengths that all clouds share."""
+
+    lengths: Sequence[float] | None = option(
+        "Lengths sqrt(t) in the unit of the data, the same for all clouds; by default they are chosen from"
+        " the clouds.",
+        lambda value, _: as_lengths(value, least=2),
+        default=None,
+    )
+
+
+@options
+class Scales(Lengths):
+    """At which diffusion times."""
+
+    n_scales: int = option("Number of diffusion times.", count(2), default=8)
+    c_min: float = option("Finest time over the squared mean distance to the nearest point.", default=0.05)
+    c_max: float = option("Coarsest time over the squared diameter of the cloud.", default=0.25)
+
+
+@options
+class Tolerance:
+    """How exact sums over pairs of points are."""
+
+    tol: float | None = option(
+        "Error tolerance of the fast path at every point; 1e-6, in single precision 1e-5.", default=None
+    )
+
+
+@options
+class Sums(Tolerance):
+    """How sums over pairs of points are computed."""
+
+    method: str = option(
+        "All pairs, sums to a tolerance, or whichever is faster.",
+        choices=("auto", "dense", "fast"),
+        default="auto",
+    )
+    dtype: str = option(
+        "Precision of the sums over pairs.", lambda value, _: check_dtype(value).name,
+        choices=("float64", "float32"), default="float64",
+    )  # fmt: skip
+
+
+@options
+class Seed:
+    """What is left to chance."""
+
+    random_state: int | None = option(
+        "Seed of networks, trees, folds and of what is drawn for them.", count(0), default=0
+    )
+
+
+@options
+class Threads:
+    """How many cores."""
+
+    n_jobs: int | None = option(
+        "Threads or processes at a time; -1 for all cores.", _jobs,
+        compare=False, default=-1,
+    )  # fmt: skip
+
+
+@options
+class Features(Scales, Sums):
+    """Which features of a cloud."""
+
+    variant: str = option(
+        "The paper's HFS-simple (216 numbers in space at 8 scales) and HFS-desc (336, with the spectrum of"
+        " the log-Hessian); joint (744) also keeps how the signatures vary together.",
+        choices=("simple", "desc", "joint"),
+        kw_only=False,
+        default="joint",
+    )
+    blocks: Sequence[str] | None = option(
+        "Only these blocks of the variant, such as global, hds, dimension.", names, default=None
+    )
+    transition: str | None = option(
+        "The scale transition by finite differences, as in the paper, or in closed form; by default that of"
+        " the variant: exact for joint, else difference.",
+        choices=("difference", "exact"),
+        default=None,
+    )
+
+
+@options
+class ClosedForm(Features):
+    """Which features of a cloud."""
+
+    variant: str = option(
+        "Which descriptor, see HFSDescriptor; auto: joint.",
+        choices=("auto", "simple", "desc", "joint"),
+        kw_only=False,
+        default="auto",
+    )
+
+
+@options
+class AnyVariant(Features):
+    """Which features of a cloud, and whether they are pooled in closed form or by a network."""
+
+    variant: str = option(
+        "Closed form: joint, or the paper's simple and desc (HFSClassifier). Learned pooling: the paper's"
+        " HFS-full (full) and HFS+DGCNN (dgcnn), which need torch (HFSNetworkClassifier). auto: joint.",
+        choices=("auto", "simple", "desc", "joint", "full", "dgcnn"),
+        kw_only=False,
+        default="auto",
+    )
+
+
+@options
+class Spectrum:
+    """The heat dimension spectrum."""
+
+    hds_centers: Sequence[float] | None = option(
+        "Centres of the heat dimension spectrum; 0, 1, ..., n.", on_command=False, default=None
+    )
+    hds_sigma: float = option("Width of its bins.", number(above=0), on_command=False, default=0.5)
+
+
+_EPOCHS = "Passes over the training set: at most 3000 of the head mlp, 250 of the learned variants."
+
+
+@options
+class Head(Seed):
+    """From the features of a cloud to its class."""
+
+    head: str = option(
+        "The paper's network (mlp), linear discriminants (lda), support vectors (svm), or the best of them by"
+        " cross-validation on the training set; the network takes part from 1,000 clouds on.",
+        choices=("auto", "lda", "svm", "mlp"),
+        default="auto",
+    )
+    inner_folds: int = option("Folds of that cross-validation.", count(2), default=5)
+    epochs: int | None = option(_EPOCHS, count(1), default=None)
+
+
+@options
+class Regression(Seed):
+    """From the features of a cloud to a number."""
+
+    head: str = option(
+        "Linear with a penalty on the coefficients (ridge), support vectors (svm), or the better of them"
+        " by cross-validation on the training set, which also chooses how strongly they are regularised.",
+        default="auto",
+        choices=("auto", "ridge", "svm"),
+    )
+    inner_folds: int = option("Folds of that cross-validation.", count(2), default=5)
+
+
+@options
+class Watched:
+    """What a training shows, and where it is kept."""
+
+    checkpoint: str | Path | None = option(
+        "A file that is written after every epoch. Where it exists, training goes on from it and ends with"
+        " the same weights as if it had not been stopped.",
+        on_command=False,
+        default=None,
+    )
+    progress: bool | None = option(
+        "A line with loss, score and time left; by default on a terminal.", on_command=False, default=None
+    )
+
+
+@options
+class Learned(Scales, Sums, Watched):
+    """Which features of every point, and the network that pools them."""
+
+    variant: str = option(
+        "The paper's HFS-full, a network over the points pooled by mean and maximum (heatfield.nn.HFSFull),"
+        " or its HFS+DGCNN (heatfield.nn.HFSDGCNN), which is not invariant under rotation.",
+        choices=("full", "dgcnn"),
+        kw_only=False,
+        default="full",
+    )
+    blocks: Sequence[str] | None = option(
+        "Of the cloud global, log_global and hds; of each point density, log_density, dimension, transition,"
+        " spectrum, gradient and neighbourhood. By default the paper's: no logarithms, none of the last two.",
+        names,
+        default=None,
+    )
+    transition: str | None = option(
+        "The scale transition by finite differences, as in the paper (the default), or in closed form.",
+        choices=("difference", "exact"), default=None,
+    )  # fmt: skip
+    cache: str | Path | None = option(
+        "A folder that keeps the features of the training clouds.", on_command=False, default=None
+    )
+
+
+@options
+class Optimisation(Seed):
+    """How a network is trained. What is not given is the variant's own."""
+
+    network: Mapping[str, Any] | None = option(
+        "Overrides of the network's arguments.", on_command=False, default=None
+    )
+    epochs: int | None = option(_EPOCHS, count(1), default=None)
+    batch_size: int | None = option("Clouds per step; 32.", count(2), default=None)
+    optimizer: str | None = option("adam for full, sgd for dgcnn.", choices=("adam", "sgd"), default=None)
+    learning_rate: float | None = option(
+        "At the start; 1e-3 for full, 0.1 for dgcnn.", number(above=0), default=None
+    )
+    final_rate: float | None = option(
+        "At the end; 0 for full, 1e-3 for dgcnn.", number(least=0), default=None
+    )
+    weight_decay: float | None = option("0 for full, 1e-4 for dgcnn.", number(least=0), default=None)
+    augment: bool | None = option(
+        "Of dgcnn: turn, scale, move and jitter the coordinates anew in every epoch; on by default.",
+        default=None,
+    )
+    validation: float | None = option(
+        "Fraction of every class held out for validation.", number(above=0, below=1), default=None
+    )
+    patience: int | None = option(
+        "Stop after so many epochs without a better validation loss, and keep the best weights.",
+        count(1),
+        default=None,
+    )
+    train_points: int | None = option(
+        "Points of each cloud drawn anew for every epoch; prediction uses all.", count(1), default=None
+    )
+    whole_epochs: int | None = option(
+        "With train_points: the last epochs that use all points nevertheless; 15 of 100.",
+        count(0),
+        default=None,
+    )
+    device: str = option("cpu, cuda, ...; auto is a GPU if there is one.", default="auto")
+
+
+@options
+class Training(Optimisation):
+    """How a network that classifies is trained. What is not given is the variant's own."""
+
+    label_smoothing: float | None = option(
+        "Total target probability of the wrong classes; 0 for full, 0.2 for dgcnn.",
+        number(least=0, below=1),
+        default=None,
+    )
+    class_weight: str | Mapping[Any, float] | None = option(
+        "Weight of each class in the loss, or balanced.", default=None
+    )
+
+
+def _folds(value: Any, name: str) -> int:
+    if check_count(value, name, 0) == 1:
+        raise ValueError(f"{name} must be at least 2, or 0 for no validation, got {value!r}")
+    return int(value)
+
+
+@options
+class Folds:
+    """How a model is validated."""
+
+    folds: int = option(
+        "Folds of the cross-validation, of whole files or groups of files; fewer where a class has fewer, 0"
+        " for none.",
+        _folds,
+        default=5,
+    )
+
+
+@options
+class Limits:
+    """What is refused of a file."""
+
+    invalid: str = option(
+        "Points that are NaN or infinite: an error, or left out.", choices=("raise", "drop"), default="raise"
+    )
+    max_bytes: int | None = option(
+        "Most bytes that a file may unpack to; by its size, at least 16 MiB.", count(1), default=None
+    )
+
+
+@options
+class Reading(Limits):
+    """How files become points."""
+
+    budget: int | None = option(
+        "At most so many points per cloud; all points, 1,024 on skeletons and meshes.", count(1), default=None
+    )
+    nodes: bool = option(
+        "Take the nodes of skeletons and the vertices of meshes; else points are spread evenly by arc"
+        " length or area.",
+        default=False,
+    )
+    sampling: str = option(
+        "How points are chosen for a budget; auto: by arc length on skeletons, by area on meshes, else at"
+        " random.",
+        choices=("auto", "random", "farthest", "voxel"),
+        default="auto",
+    )
+    seed: int = option("Seed of the choice, mixed with the file's name.", count(0), default=0)
+    dims: int | None = option(
+        "Coordinates per point where no names tell; of a folder those of most files.", count(1), default=None
+    )
+    atoms: str | Sequence[str] = option("Of molecules: CA, all, or names such as N,CA,C.", default="CA")
+    chain: str | None = option("Of molecules: one chain.", default=None)
+    model: int | None = option("Of molecules: one model, counted from 1; None for all.", count(1), default=1)
+    altloc: str | None = option("Of molecules: one alternative location; the most occupied.", default=None)
+    soma: str = option("Of neurons: the nodes of the cell body.", choices=("keep", "drop"), default="keep")
+
+
+@options
+class Local(Threads):
+    """Work on this machine, and what is shown meanwhile."""
+
+    progress: bool | None = option(
+        "Progress bars; by default for work of more than two seconds.", default=None
+    )
+
+
+@options
+class Run(Local):
+    """Where the work is done, and what is shown meanwhile."""
+
+    executor: Any = option(
+        "Who does the work: threads, processes, local:N or the address of a Dask scheduler; in Python also a"
+        " client of Dask or any executor of concurrent.futures. By default this machine.",
+        default=None,
+    )
+
+
+@options
+class PointFiles:
+    """Files with signatures at every point."""
+
+    point_channels: Sequence[str] | None = option(
+        "Which signatures: density, dimension, transition, spectrum (the default), local_type, linearity,"
+        " planarity, sphericity, verticality, normal.",
+        names,
+        default=None,
+    )
+    point_dtype: str = option(
+        "Precision of these columns.", choices=("float32", "float64"), default="float32"
+    )
+
+
+@options
+class Retrieval:
+    """How clouds are compared in an index."""
+
+    metric: str = option(
+        "Distance of standardised descriptors; one minus the cosine of their angle; or distance of linear"
+        " discriminants, which are learned from the classes.",
+        choices=("euclidean", "cosine", "learned"),
+        default="euclidean",
+    )
+    search: str = option(
+        "Compare with every cloud, or with those of some cells only (by faiss); auto is approximate from"
+        " 50,000 clouds on, where faiss is installed.",
+        choices=("auto", "exact", "approximate"),
+        default="auto",
+    )
+    recall: float = option(
+        "Fraction of the ten nearest that an approximate search must find; measured on 200 of its own clouds"
+        " when the index is built.",
+        number(above=0, below=1),
+        default=0.95,
+    )
+    random_state: int = option(
+        "Seed of the approximate search, and of the sample that standardises more than 50,000 clouds.",
+        count(0),
+        default=0,
+    )
+
+
+@options
+class Report:
+    """The page about a folder."""
+
+    folds: int = option(
+        "Folds of the cross-validation; fewer where a class has fewer clouds.", count(2), default=5
+    )
+    embedding: str = option(
+        "The map: principal components, or UMAP, which auto takes where it is installed.",
+        choices=("auto", "pca", "umap"),
+        default="auto",
+    )
+    image: str = option(
+        "Format of the figures in the page; svg is for print.", choices=("png", "svg"), default="png"
+    )
+
+
+@options
+class View:
+    """The page about one cloud."""
+
+    most_points: int = option(
+        "Draw at most so many points, chosen at random, with their signatures in the whole cloud.",
+        count(1),
+        default=200_000,
+    )
+    theme: str = option("Colours of the page at first.", choices=("auto", "dark", "light"), default="auto")
+
+
+@options
+class Pattern:
+    """The test of a point pattern."""
+
+    simulations: int = option("Number of simulated patterns.", count(1), default=999)
+    distances: Sequence[float] | None = option(
+        "Distances to look at; 24, from a fifth of the mean spacing to a quarter of the window's shortest"
+        " side. They must not be chosen by a look at the pattern.",
+        default=None,
+    )
+    lengths: Sequence[float] | None = option(
+        "Lengths sqrt(t) in the unit of the data instead; a distance is twice a length.",
+        lambda value, _: as_lengths(value),
+        default=None,
+    )
+    statistic: str = option(
+        "The heat response C2(t), the logarithm of the smoothed density of pairs, or both curves in one"
+        " test. The response alone says little of regular patterns: fewer pairs lower E2 and its slope.",
+        choices=("both", "response", "pairs"),
+        default="both",
+    )
+    level: float = option("Level of the test.", number(above=0, below=1), default=0.05)
+    random_state: int = option("Seed of the simulations.", count(0), default=0)
+
+
+def _class_weight(value: Any, name: str) -> Any:
+    """ "balanced", a weight for each class, or "none", which is None."""
+    if isinstance(value, str):
+        return None if check_choice(value, name, ("balanced", "none")) == "none" else value
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name} must be 'balanced', 'none' or a mapping of weights, got {value!r}")
+    return value
+
+
+@options
+class PointTraining(Lengths, Tolerance, Seed):
+    """How labels of points are learnt."""
+
+    blocks: Sequence[str] | None = option(
+        "Some of density (its logarithm), dimension, transition, spectrum, shape (linearity, planarity,"
+        " sphericity, verticality), direction (how upright the direction of the largest extent is), gradient,"
+        " fine (these at the first length over the root of ten), neighbourhood (how much the others vary"
+        " around a point; several times as slow as all others together) and height (above the lowest points"
+        " of the cell). By default all but neighbourhood.",
+        names,
+        default=None,
+    )
+    columns: Sequence[str] | None = option(
+        "Columns of the files that are features too, such as intensity or return_number.", names, default=None
+    )
+    cell: float | None = option(
+        "Side of the square cells of height; four times the largest length.", number(above=0), default=None
+    )
+    iterations: int = option("Trees per class.", count(1), default=150)
+    class_weight: str | Mapping[Any, float] | None = option(
+        "Weight of each class: balanced, none, or in Python a mapping.", _class_weight, default="balanced"
+    )
+    points_per_class: int = option(
+        "At most so many training points per class, drawn evenly from the clouds.", count(1), default=50_000
+    )
+
+
+@options
+class PointValidation(Folds):
+    """How labels of points are validated."""
+
+    test_points: int = option(
+        "At most so many points of each file are used for validation.", count(1), default=200_000
+    )
+
+
+@options
+class Tiling(Limits):
+    """Tiles that are one cloud."""
+
+    overlap: str = option(
+        "Where tiles overlap: every point of every file counts (keep), or a point belongs to the tile whose"
+        " centre is nearest, and is left out of the others (drop).",
+        choices=("keep", "drop"),
+        default="keep",
+    )
+    format: str | None = option(
+        "Of the tiles that are written; that of the tile, Parquet for formats other than LAS and LAZ.",
+        choices=("las", "laz", "parquet"),
+        default=None,
+    )
+    memory: float | None = option(
+        "Most GiB of memory: of all tasks at a time on this machine, of each task on a cluster; half of the"
+        " machine's, or what the workers have.",
+        number(above=0),
+        default=None,
+    )

@@ -1,0 +1,1 @@
+"""Whole jobs on files: describe, train, predict, report, search. The verbs of the command call these."""

@@ -1,0 +1,451 @@
+"""The heat field anywhere: compared with plain NumPy, with fifty digits, with its own derivatives."""
+
+import pickle
+import tracemalloc
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import heatfield as hf
+from tests.helpers.agreement import assert_agree
+from tests.helpers.clouds import cloud, on_grid, rotation
+
+everywhere = pytest.mark.parametrize("n", [1, 2, 3, 5])
+CLOUDS = ["sphere", "curve", "clusters", "duplicates", "map_coordinates", "lattice", "tiny", "huge"]
+TOL = 1e-12
+
+
+def field_in_numpy(points, weights, at, t):
+    """The field at (q, n) places and one time, with the exponent shifted by its largest value."""
+    n = points.shape[1]
+    r = points[None, :, :] - at[:, None, :]
+    star = np.argmax(np.log(weights) - (r**2).sum(axis=2) / (4 * t), axis=1)
+    r_star = r[np.arange(len(at)), star]
+    # D_j**2 - D_star**2 = (r_j - r_star) . (r_j + r_star), which two huge squares would not leave intact.
+    more = ((points[None, :, :] - points[star][:, None, :]) * (r + r_star[:, None, :])).sum(axis=2)
+    p = np.exp(np.log(weights) - np.log(weights[star])[:, None] - more / (4 * t))
+    total = p.sum(axis=1)
+    log_u = np.log(total * weights[star]) - (r_star**2).sum(axis=1) / (4 * t) - n / 2 * np.log(4 * np.pi * t)
+    p /= total[:, None]
+    mean = np.einsum("qj,qjk->qk", p, r)
+    centred = r - mean[:, None, :]
+    covariance = np.einsum("qj,qjk,qjl->qkl", p, centred, centred)
+    squares = np.einsum("qj,qjk,qjk->q", p, r, r)
+    u = np.exp(log_u)
+    slope = mean / (2 * t)
+    Q = (covariance / (2 * t) - np.eye(n)) / (2 * t)
+    return SimpleNamespace(
+        log_value=log_u,
+        value=u,
+        gradient=u[:, None] * slope,
+        hessian=u[:, None, None] * (Q + slope[:, :, None] * slope[:, None, :]),
+        log_hessian=Q,
+        dimension=squares / (2 * t),
+        mean_distance=np.einsum("qj,qj->q", p, np.sqrt((r**2).sum(axis=2))),
+    )
+
+
+def field_with_fifty_digits(points, weights, place, t):
+    """log u, dimension and log-Hessian at one place, in decimal arithmetic."""
+    with localcontext() as context:
+        context.prec = 50
+        context.Emin, context.Emax = MIN_EMIN, MAX_EMAX
+        n = points.shape[1]
+        four_t = 4 * Decimal(float(t))
+        r = [
+            [Decimal(float(x)) - Decimal(float(y)) for x, y in zip(row, place, strict=True)] for row in points
+        ]
+        squares = [sum(c * c for c in row) for row in r]
+        heat = [Decimal(float(w)) * (-s / four_t).exp() for w, s in zip(weights, squares, strict=True)]
+        total = sum(heat)
+        mean = [sum(w * row[k] for w, row in zip(heat, r, strict=True)) / total for k in range(n)]
+        pi = Decimal("3.14159265358979323846264338327950288419716939937511")
+        log_u = total.ln() - Decimal(n) / 2 * (pi * four_t).ln()
+        dimension = sum(w * s for w, s in zip(heat, squares, strict=True)) / total / (four_t / 2)
+        Q = np.empty((n, n))
+        for k in range(n):
+            for l in range(n):
+                moment = sum(w * row[k] * row[l] for w, row in zip(heat, r, strict=True)) / total
+                scaled = (moment - mean[k] * mean[l]) / (four_t / 2) - (k == l)
+                Q[k, l] = float(scaled / (four_t / 2))
+        return float(log_u), float(dimension), Q
+
+
+def places_around(points, seed=0):
+    """On the data, right beside it, inside its box and outside of it."""
+    rng = np.random.default_rng(seed)
+    low, side = points.min(axis=0), np.ptp(points, axis=0)
+    beside = points[:8] + 1e-6 * side * rng.normal(size=points[:8].shape)
+    return np.concatenate([points[8:20], beside, low + side * (2 * rng.random((20, points.shape[1])) - 0.5)])
+
+
+def uneven_weights(m):
+    return np.random.default_rng(7).permutation(np.geomspace(1e-3, 10.0, m))
+
+
+@everywhere
+@pytest.mark.parametrize("name", CLOUDS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_agrees_with_the_reference(name, n, weighted):
+    points = cloud(name, n)
+    weights = uneven_weights(len(points)) if weighted else np.ones(len(points))
+    field = hf.HeatField(points, weights if weighted else None)
+    at = places_around(points)
+    scales = hf.scale_schedule(points)[[1, 4, 7]]
+    found = {
+        what: getattr(field, what)(at, scales)
+        for what in ("value", "log_value", "gradient", "hessian", "log_hessian", "dimension")
+    }
+    for a, t in enumerate(scales):
+        expected = field_in_numpy(points, weights, at, t)
+        assert_agree(found["log_value"][:, a], expected.log_value, TOL, floor=1.0, what="log_value")
+        assert_agree(found["dimension"][:, a], expected.dimension, TOL, floor=1e-280, what="dimension")
+        # A derivative is a sum of terms of both signs: the error is relative to their size.
+        assert_agree(
+            found["log_hessian"][:, a] * 2 * t,
+            expected.log_hessian * 2 * t,
+            TOL,
+            floor=1.0,
+            what="log_hessian",
+        )
+        seen = expected.log_value > -600  # beyond, u leaves the range where doubles have all their digits
+        u = expected.value[seen]
+        assert_agree(found["value"][seen, a], u, TOL, what="value")
+        slope = (u * expected.mean_distance[seen] / (2 * t))[:, None]
+        assert np.all(np.abs(found["gradient"][seen, a] - expected.gradient[seen]) <= TOL * slope)
+        bend = (u * (expected.dimension[seen] + 1) / (2 * t))[:, None, None]
+        assert np.all(np.abs(found["hessian"][seen, a] - expected.hessian[seen]) <= TOL * bend)
+        assert np.all(found["value"][expected.log_value < -750, a] == 0.0)
+
+
+@everywhere
+@pytest.mark.parametrize("offset", [0.0, 5e6])
+def test_right_at_a_thousand_lengths_from_the_data(n, offset):
+    """All weights underflow there; their ratios, and what follows from them, do not."""
+    points = on_grid(cloud("ball", n, 60)) + offset
+    weights = uneven_weights(60)
+    t = 0.25
+    towards = rotation(n, 3)[0] if n > 1 else np.ones(1)
+    place = np.round((points.mean(axis=0) + 1000 * np.sqrt(t) * towards) * 2**20) / 2**20
+    field = hf.HeatField(points, weights)
+    log_u, dimension, Q = field_with_fifty_digits(points, weights, place, t)
+    assert field.value([place], t)[0] == 0.0
+    assert log_u < -1e5
+    np.testing.assert_allclose(field.log_value([place], t)[0], log_u, rtol=TOL)
+    np.testing.assert_allclose(field.dimension([place], t)[0], dimension, rtol=TOL)
+    np.testing.assert_allclose(field.log_hessian([place], t)[0], Q, rtol=0, atol=TOL * np.abs(Q).max())
+    np.testing.assert_array_equal(field.gradient([place], t), np.zeros((1, n)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_right_at_a_million_lengths_from_the_data(n):
+    """A place a million lengths away has its own rounding, |y| eps, in the exponent |y| |x| / 2t."""
+    points = cloud("ball", n, 40)
+    place, t = np.full(n, 5e5), 0.25
+    field = hf.HeatField(points)
+    log_u, dimension, Q = field_with_fifty_digits(points, np.ones(40), place, t)
+    rounding = np.finfo(float).eps * np.linalg.norm(place) * 2 / (2 * t)
+    np.testing.assert_allclose(field.log_value([place], t)[0], log_u, rtol=TOL)
+    np.testing.assert_allclose(field.dimension([place], t)[0], dimension, rtol=TOL)
+    np.testing.assert_allclose(field.log_hessian([place], t)[0], Q, atol=4 * rounding * np.abs(Q).max())
+
+
+def test_a_line_seen_broadside_from_afar():
+    """Squared distances agree in all their digits there, and yet the shape of the line is seen."""
+    s = cloud("ball", 1, 60)
+    line = hf.HeatField(np.c_[0 * s, s])
+    Q = line.log_hessian([[1e12, 0.3]], 0.05)[0]
+    np.testing.assert_allclose(Q[1, 1], hf.HeatField(s).log_hessian([[0.3]], 0.05)[0, 0, 0], rtol=TOL)
+    np.testing.assert_allclose(Q[0], [-1 / (2 * 0.05), 0.0], rtol=TOL)
+
+
+@pytest.mark.parametrize("copies", [10, 200_000])
+def test_covariance_where_the_strongest_source_is_far_from_the_mean(copies):
+    """One point against very many, each of them weaker: the covariance must not cancel."""
+    points = np.concatenate([[[-45 / 64, 0.0]], np.tile([[45 / 64, 0.0]], (copies, 1))])
+    weights = np.concatenate([[1.0], np.full(copies, 0.9)])
+    t = 1e-7
+    share = 1 / (1 + 0.9 * copies)
+    Q = hf.HeatField(points, weights).log_hessian([[0.0, 50.0]], t)[0]
+    expected = (np.diag([(45 / 32) ** 2 * share * (1 - share), 0.0]) / (2 * t) - np.eye(2)) / (2 * t)
+    np.testing.assert_allclose(Q, expected, rtol=TOL, atol=TOL * np.abs(expected).max())
+
+
+@everywhere
+def test_solves_the_heat_equation(n):
+    """du/dt by differences equals the trace of the Hessian."""
+    points = cloud("curve", n)
+    field = hf.HeatField(points, uneven_weights(len(points)))
+    at, t = places_around(points), 0.05
+    step = 1e-3 * t
+    before2, before, after, after2 = field.value(at, t + step * np.array([-2, -1, 1, 2])).T
+    rate = (before2 - 8 * before + 8 * after - after2) / (12 * step)
+    laplacian = np.trace(field.hessian(at, t), axis1=1, axis2=2)
+    size = field.value(at, t) * (n + field.dimension(at, t)) / (2 * t)
+    assert np.abs(laplacian).max() > 0.1 * size.max()
+    np.testing.assert_array_less(np.abs(rate - laplacian), 1e-9 * size)
+    # And the dimension is n + 2t d/dt log u.
+    np.testing.assert_allclose(
+        field.dimension(at, t), n + 2 * t * laplacian / field.value(at, t), atol=1e-11 * n, rtol=1e-11
+    )
+
+
+def _difference(function, at, step):
+    """Derivatives along every axis by five-point differences, last axis first."""
+    out = []
+    for axis in np.eye(at.shape[1]):
+        f = [function(at + k * step * axis) for k in (-2, -1, 1, 2)]
+        out.append((f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * step))
+    return np.stack(out, axis=-1)
+
+
+@everywhere
+def test_derivatives_in_space(n):
+    points = cloud("sphere", n)
+    field = hf.HeatField(points)
+    at, t = places_around(points), 0.05
+    step = 1e-3 * np.sqrt(t)
+    u = field.value(at, t)
+    size = u * (n + field.dimension(at, t))
+    error = np.abs(_difference(lambda y: field.value(y, t), at, step) - field.gradient(at, t)).max(axis=1)
+    np.testing.assert_array_less(error, 1e-9 * size / np.sqrt(t))
+    error = np.abs(_difference(lambda y: field.gradient(y, t), at, step) - field.hessian(at, t)).max(
+        axis=(1, 2)
+    )
+    np.testing.assert_array_less(error, 1e-9 * size / t)
+    second = _difference(lambda y: _difference(lambda z: field.log_value(z, t), y, 10 * step), at, 10 * step)
+    error = np.abs(second - field.log_hessian(at, t)).max(axis=(1, 2))
+    np.testing.assert_array_less(error, 1e-5 * (n + field.dimension(at, t)) / t)
+
+
+@everywhere
+@pytest.mark.parametrize("name", ["sphere", "clusters", "duplicates", "map_coordinates"])
+def test_on_the_data_it_is_what_signatures_say(name, n):
+    points = cloud(name, n)
+    s = hf.signatures(points)
+    field = hf.HeatField(points)
+    assert_agree(field.value(points, s.scales), s.density, TOL, what="density")
+    assert_agree(field.dimension(points, s.scales), s.dimension, TOL, floor=1e-280, what="dimension")
+    scaled = 2 * s.scales[:, None, None] * field.log_hessian(points, s.scales)
+    assert_agree(np.linalg.eigvalsh(scaled)[..., ::-1], s.spectrum, TOL, floor=1.0, what="spectrum")
+
+
+@everywhere
+def test_integer_weights_are_repeated_points(n):
+    points = cloud("ball", n, 50)
+    counts = np.arange(50) % 4
+    assert (counts == 0).any()
+    weighted = hf.HeatField(points, counts)
+    repeated = hf.HeatField(np.repeat(points, counts, axis=0))
+    assert weighted.points.shape == (np.count_nonzero(counts), n)
+    at, t = places_around(points), [0.01, 0.1]
+    for what, floor in (("value", 0.0), ("dimension", 0.0), ("log_hessian", 100.0), ("log_value", 1.0)):
+        assert_agree(
+            getattr(weighted, what)(at, t), getattr(repeated, what)(at, t), TOL, floor=floor, what=what
+        )
+
+
+def test_weights_of_any_size():
+    points = cloud("ball", 2, 50)
+    heat = uneven_weights(50)
+    at = places_around(points)
+    plain = hf.HeatField(points, heat)
+    for unit in (2.0**-1000, 2.0**1000):
+        scaled = hf.HeatField(points, heat * unit)
+        np.testing.assert_array_equal(scaled.dimension(at, 0.01), plain.dimension(at, 0.01))
+        np.testing.assert_allclose(
+            scaled.log_value(at, 0.01), plain.log_value(at, 0.01) + np.log(unit), rtol=0, atol=1e-11
+        )
+
+
+def test_a_strong_source_far_behind_a_weak_one():
+    """Which source is strongest changes with the time; no nearest-neighbour rule finds it."""
+    points, weights = np.array([[0.0], [10.0]]), np.array([1e-30, 1.0])
+    field = hf.HeatField(points, weights)
+    times = np.array([0.01, 0.1, 1.0, 10.0])
+    for a, t in enumerate(times):
+        log_u, dimension, Q = field_with_fifty_digits(points, weights, [0.5], t)
+        np.testing.assert_allclose(field.log_value([[0.5]], times)[0, a], log_u, rtol=TOL, atol=TOL)
+        np.testing.assert_allclose(field.dimension([[0.5]], times)[0, a], dimension, rtol=TOL)
+        np.testing.assert_allclose(field.log_hessian([[0.5]], times)[0, a], Q, rtol=TOL)
+
+
+@pytest.mark.parametrize("n", [1, 3, 5])
+def test_same_bits_for_any_number_of_threads(n):
+    points = cloud("ball", n, 1500)
+    at = places_around(cloud("clusters", n, 300))
+    for what in ("value", "dimension", "hessian"):
+        one, two, seven = (
+            getattr(hf.HeatField(points, n_jobs=jobs), what)(at, [0.001, 0.3]) for jobs in (1, 2, 7)
+        )
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(one, seven)
+
+
+@everywhere
+def test_shapes(n):
+    field = hf.HeatField(cloud("ball", n, 30))
+    for q in (0, 1, 4):
+        at = np.zeros((q, n))
+        for name, tail in (
+            ("value", ()),
+            ("log_value", ()),
+            ("dimension", ()),
+            ("gradient", (n,)),
+            ("hessian", (n, n)),
+            ("log_hessian", (n, n)),
+        ):
+            assert getattr(field, name)(at, 0.1).shape == (q, *tail)
+            assert getattr(field, name)(at, [0.1, 0.01, 0.1]).shape == (q, 3, *tail)
+
+
+def test_times_in_any_order():
+    field = hf.HeatField(cloud("ball", 3))
+    at = places_around(cloud("ball", 3))
+    np.testing.assert_array_equal(
+        field.dimension(at, [0.1, 0.001])[:, ::-1], field.dimension(at, [0.001, 0.1])
+    )
+    np.testing.assert_array_equal(field.dimension(at, [0.1, 0.001])[:, 0], field.dimension(at, 0.1))
+
+
+def test_one_point():
+    field = hf.HeatField([[5e6, -5e6]])
+    at, t = [[5e6 + 3.0, -5e6 + 4.0]], 2.0
+    assert field.dimension(at, t)[0] == 25 / (2 * t)
+    np.testing.assert_allclose(field.value(at, t), np.exp(-25 / 8) / (8 * np.pi), rtol=1e-14)
+    np.testing.assert_allclose(field.log_hessian(at, t)[0], -np.eye(2) / (2 * t), rtol=1e-15)
+
+
+def test_repr_and_pickle():
+    field = hf.HeatField(cloud("ball", 3, 30), np.arange(30))
+    assert repr(field) == "HeatField of 29 points in 3 dimensions: method auto, tol 1e-06"
+    assert repr(hf.HeatField([[1.0]])).startswith("HeatField of 1 point in 1 dimension:")
+    again = pickle.loads(pickle.dumps(field))
+    np.testing.assert_array_equal(again.value(field.points, 0.1), field.value(field.points, 0.1))
+
+
+def test_the_callers_arrays_stay_their_own():
+    points, weights = np.ones((3, 2)), np.ones(3)
+    field = hf.HeatField(points, weights)
+    points[0] = weights[0] = 7.0
+    np.testing.assert_array_equal(field.points, np.ones((3, 2)))
+    np.testing.assert_array_equal(field.weights, np.ones(3))
+
+
+def test_no_table_of_places_and_points():
+    """6000 x 6000 numbers would take 288 MB."""
+    points = cloud("curve", 3, 6000)
+    field = hf.HeatField(points)
+    field.hessian(points[:2], 1e-6)
+    tracemalloc.start()
+    field.hessian(points, 1e-6)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10e6
+
+
+SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: hf.HeatField(np.empty((0, 3))),
+            "points is empty: a heat field needs at least one point, got shape (0, 3)",
+        ),
+        (
+            lambda: hf.HeatField([[0.0, np.nan]]),
+            "points has nan in row 0, column 1 (1 of 1 rows are not finite)",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE, [1, 2]),
+            "weights must have shape (m,) with m = 3 points, got shape (2,)",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE, [[1, 2, 3]]),
+            "weights must have shape (m,) with m = 3 points, got shape (1, 3)",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE, "abc"),
+            "weights must have shape (m,) with m = 3 points, got str 'abc'",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE, [1, -2, 3]),
+            "weights must be non-negative and finite, got weights[1] = -2.0",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE, [1, 2, np.inf]),
+            "weights must be non-negative and finite, got weights[2] = inf",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE, [0, 0, 0]),
+            "weights are all zero: at least one of the 3 points must give heat",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE, n_jobs=0),
+            "n_jobs must be a positive integer, -1 for all cores, or None for one, got 0",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).value([[1.0, 2.0, 3.0]], 1.0),
+            "at must have shape (q, n) with n = 2 as the points have, got shape (1, 3)",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).value([1.0, 2.0], 1.0),
+            "at must have shape (q, n) with n = 2 as the points have, got shape (2,)",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).value([[1.0, 2.0], [3.0]], 1.0),
+            "at must be a (q, n) array of numbers with n = 2, got list [[1.0, 2.0], [3.0]]",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).value([[1.0, 2.0], [np.inf, 1.0]], 1.0),
+            "at has inf in row 1, column 0",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).value([[1.0, 2.0], [1e200, 1.0]], 1.0),
+            "at has row 1, [1e+200, 1.0], more than 1e140 times the extent of points away",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).gradient([[1.0, 2.0]], 0.0),
+            "t must be positive and finite, got t = 0.0",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).gradient([[1.0, 2.0]], [1.0, -1.0]),
+            "t must be positive and finite, got t[1] = -1.0",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).hessian([[1.0, 2.0]], np.nan),
+            "t must be positive and finite, got t = nan",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).hessian([[1.0, 2.0]], []),
+            "t is empty: at least one diffusion time is needed",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).hessian([[1.0, 2.0]], [[1.0]]),
+            "t must be a number or have shape (T,), got shape (1, 1)",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).hessian([[1.0, 2.0]], "soon"),
+            "t must be a number or a list of numbers, got str 'soon'",
+        ),
+        (
+            lambda: hf.HeatField(SQUARE).dimension([[1.0, 2.0]], 1e-305),
+            "t = 1e-305 is out of all proportion to the extent of points, about 1",
+        ),
+    ],
+)
+def test_errors_repeat_what_was_given(call, message):
+    with pytest.raises(ValueError) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_no_guess_about_transposed_places():
+    """n is known from the points, so two places in many dimensions are just that."""
+    with pytest.warns(hf.HeatFieldWarning):
+        field = hf.HeatField(np.eye(12)[:2])
+    assert field.value(np.zeros((2, 12)), 1.0).shape == (2,)

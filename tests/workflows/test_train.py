@@ -1,0 +1,465 @@
+"""`train_files`: from labelled files to a cross-validated model, stopped or not."""
+
+import json
+import re
+import threading
+
+import numpy as np
+import pytest
+
+import heatfield as hf
+from heatfield.cli import main
+from heatfield.workflows import train as workflow
+from tests.helpers.estimator_checks import some_clouds
+
+FAST = {"variant": "desc", "head": "lda", "n_scales": 4}
+LEARNED = {"variant": "full", "epochs": 2, "n_scales": 3, "blocks": ("dimension", "hds"), "device": "cpu"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two classes in two folders."""
+    clouds, labels = some_clouds(20)
+    for i, (points, label) in enumerate(zip(clouds, labels, strict=True)):
+        (tmp_path / "in" / label).mkdir(parents=True, exist_ok=True)
+        hf.write_points(tmp_path / "in" / label / f"c{i:02d}.ply", points)
+    return tmp_path / "in"
+
+
+@pytest.fixture
+def with_bad_files(folder):
+    """One file that cannot be read, and one that has another dimension."""
+    (folder / "ball" / "bad.csv").write_text("x,y,z\n1,2,three\n")
+    hf.write_points(folder / "ring" / "flat.npy", np.eye(2))
+    return folder
+
+
+def written(place):
+    """All files below a folder, hidden ones too."""
+    return {str(p.relative_to(place)): p.read_bytes() for p in sorted(place.rglob("*")) if p.is_file()}
+
+
+def names(place):
+    return sorted(file.name for file in place.iterdir())
+
+
+# --- what comes out ------------------------------------------------------------------
+
+
+def test_a_cross_validated_model_is_saved(with_bad_files, tmp_path):
+    model = hf.train_files(with_bad_files, tmp_path / "m", folds=3, **FAST)
+    assert isinstance(model, hf.HFSClassifier)
+    assert (model.n_clouds_, model.head_, model.classes_.tolist()) == (20, "lda", ["ball", "ring"])
+    assert model.files_ == sorted(map(str, with_bad_files.glob("*/*.ply")))
+    problems = {error.file.rpartition("/")[2]: error.problem for error in model.errors_}
+    assert problems["flat.npy"] == (
+        "its points have 2 coordinates where most files have 3; dims=2 takes it instead"
+    )
+    assert "three" in problems["bad.csv"]
+    assert names(tmp_path) == ["in", "m", "m.confusion.png", "m.errors.csv", "m.report.json"]
+    assert (tmp_path / "m.confusion.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "m.errors.csv").read_text().count("\n") == 3
+    clouds = [hf.read_points(file) for file in sorted(with_bad_files.glob("*/*.ply"))]
+    loaded = hf.HFSClassifier.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.predict_proba(clouds), model.predict_proba(clouds))
+    direct = hf.HFSClassifier(**FAST).fit(clouds, ["ball"] * 10 + ["ring"] * 10)
+    np.testing.assert_array_equal(direct.predict_proba(clouds), model.predict_proba(clouds))
+    assert loaded.unlike([1000 * clouds[0]]) == direct.unlike([1000 * clouds[0]]) != {}
+
+
+def test_the_scores_are_those_of_unseen_clouds(folder, tmp_path):
+    model = hf.train_files(folder, tmp_path / "m", folds=3, **FAST)
+    found = model.cross_validation_
+    assert sorted(found.folds.tolist()) == [0] * 7 + [1] * 7 + [2] * 6
+    clouds = [hf.read_points(file) for file in sorted(folder.glob("*/*.ply"))]
+    for fold in range(3):
+        own = hf.HFSClassifier(**FAST)
+        seen = [c for c, k in zip(clouds, found.folds, strict=True) if k != fold]
+        own.fit(seen, found.labels[found.folds != fold])
+        held = [c for c, k in zip(clouds, found.folds, strict=True) if k == fold]
+        assert found.predicted[found.folds == fold].tolist() == own.predict(held).tolist()
+    report = json.loads((tmp_path / "m.report.json").read_text())
+    figures = report["cross_validation"]
+    assert report["clouds"] == 20
+    assert report["settings"]["variant"] == "desc"
+    assert figures == json.loads(json.dumps(found.report()))
+    assert np.sum(figures["confusion"]) == 20
+    assert figures["mACC"]["mean"] == pytest.approx(np.mean(figures["mACC"]["by_fold"]))
+    assert figures["recall"]["ball"] == figures["confusion"][0][0] / 10
+
+
+def test_nothing_is_written_without_a_name(folder, tmp_path):
+    model = hf.train_files(folder, folds=2, **FAST)
+    assert names(tmp_path) == ["in"]
+    assert model.cross_validation_.scores["accuracy"]["mean"] > 0.9
+
+
+@pytest.mark.parametrize("variant", ["full", "dgcnn"])
+def test_a_learned_variant_leaves_nothing_behind(folder, tmp_path, variant):
+    pytest.importorskip("torch")
+    small = {"k": 4, "widths": (8,), "embedding": 16, "head": (8,)} if variant == "dgcnn" else None
+    options = LEARNED | {"variant": variant, "network": small}
+    model = hf.train_files(folder, tmp_path / "m", folds=2, train_points=10, **options)
+    assert names(tmp_path) == ["in", "m", "m.confusion.png", "m.report.json"]
+    again = hf.HFSNetworkClassifier.load(tmp_path / "m", device="cpu")
+    clouds = [hf.read_points(file) for file in sorted(folder.glob("*/*.ply"))]
+    np.testing.assert_array_equal(again.predict_proba(clouds), model.predict_proba(clouds))
+    assert (again.variant, model.checkpoint, len(again.history_)) == (variant, None, 2)
+
+
+def test_older_figures_do_not_stay(with_bad_files, tmp_path):
+    hf.train_files(with_bad_files, tmp_path / "m", folds=2, **FAST)
+    (with_bad_files / "ball" / "bad.csv").unlink()
+    (with_bad_files / "ring" / "flat.npy").unlink()
+    hf.train_files(with_bad_files, tmp_path / "m", folds=0, **FAST)
+    assert names(tmp_path) == ["in", "m"]
+
+
+def test_auto_says_what_it_chose(folder):
+    model = hf.train_files(folder, n_scales=3, folds=0)
+    assert re.match(r"read-out (lda|svm), the best by mean accuracy over classes \(lda .*svm", model.choice())
+    assert model.descriptor_.variant == "joint"
+
+
+def test_labels_from_a_table_or_a_mapping(folder, tmp_path):
+    files = sorted(folder.glob("*/*.ply"))
+    table = {str(f.relative_to(folder)): "odd" if int(f.stem[1:]) % 2 else "even" for f in files[:-2]}
+    lines = [f"{file},{label}" for file, label in table.items()]
+    (tmp_path / "labels.csv").write_text("file,label\n" + "\n".join([*lines, "ring/c19.ply,"]) + "\n")
+    by_table = hf.train_files(folder, labels=tmp_path / "labels.csv", folds=2, **FAST)
+    by_mapping = hf.train_files(folder, labels=table, folds=2, **FAST)
+    assert by_table.classes_.tolist() == by_mapping.classes_.tolist() == ["even", "odd"]
+    assert by_table.n_clouds_ == by_mapping.n_clouds_ == 18  # files without a label are left alone
+
+
+def test_files_are_read_as_asked(folder, tmp_path):
+    model = hf.train_files(folder, tmp_path / "m", folds=0, budget=12, **FAST)
+    assert model.notes_["reading"]["budget"] == 12
+    assert hf.HFSClassifier.load(tmp_path / "m").notes_ == model.notes_
+    assert model.input_range_.points == (12.0, 12.0)
+
+
+def test_clouds_of_one_place_are_no_clouds(folder):
+    """Nothing is known of them, and nothing is learnt from them."""
+    hf.write_points(folder / "ring" / "spot.ply", np.ones((5, 3)))
+    pytest.importorskip("torch")
+    for own in (FAST, LEARNED):
+        (error,) = hf.train_files(folder, folds=0, **own).errors_
+        assert error.problem == "it has fewer than two distinct points"
+
+
+def test_a_cloud_out_of_range_costs_itself_only(folder):
+    pytest.importorskip("torch")
+    hf.write_points(folder / "ball" / "tiny.npy", 1e-120 * np.random.default_rng(0).normal(size=(30, 3)))
+    for own in (FAST, LEARNED):
+        model = hf.train_files(folder, folds=0, **own)
+        assert model.n_clouds_ == len(model.files_) == 20
+        assert "change the unit" in model.errors_[0].problem
+
+
+def test_rare_and_lost_classes_are_said(folder):
+    (folder / "solo").mkdir()
+    (folder / "lost").mkdir()
+    (folder / ".hidden").mkdir()
+    for name in ("solo", ".hidden"):
+        hf.write_points(folder / name / "a.ply", np.random.default_rng(0).normal(size=(20, 3)))
+    (folder / "lost" / "a.csv").write_text("x,y,z\n1,2,three\n")
+    with pytest.warns(hf.HeatFieldWarning) as said:
+        model = hf.train_files(folder, variant="desc", head="svm", n_scales=3)
+    assert [str(w.message) for w in said] == [
+        "class 'lost' is left out, no file of it could be used",
+        "no cross-validation, class 'solo' has one cloud only",
+    ]
+    assert {w.filename for w in said} == {__file__}
+    assert model.cross_validation_ is None
+    assert model.classes_.tolist() == ["ball", "ring", "solo"]
+    (folder / "lost" / "a.csv").unlink()
+    hf.write_points(folder / "solo" / "b.ply", np.random.default_rng(1).normal(size=(20, 3)))
+    with pytest.warns(hf.HeatFieldWarning, match="2 folds instead of 5: class 'solo' has 2 clouds"):
+        model = hf.train_files(folder, variant="desc", head="svm", n_scales=3)
+    assert model.cross_validation_.folds.max() == 1
+
+
+# --- groups --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sites(folder, tmp_path):
+    """A table of groups: four sites, each with files of both classes."""
+    files = sorted(str(f.relative_to(folder)) for f in folder.glob("*/*.ply"))
+    own = {file: f"site{int(file[-6:-4]) % 8 // 2}" for file in files}
+    lines = [f"{file},{site}" for file, site in own.items()]
+    (tmp_path / "sites.csv").write_text("file,group\n" + "\n".join(lines) + "\n")
+    return own, tmp_path / "sites.csv"
+
+
+def test_no_group_is_on_both_sides_of_a_fold(folder, sites, monkeypatch):
+    seen = []
+    real = workflow._fit_rows
+
+    def noted(model, features, labels, groups, n_dims, rows):
+        seen.append((set(groups[rows]), len(rows)))
+        real(model, features, labels, groups, n_dims, rows)
+
+    monkeypatch.setattr(workflow, "_fit_rows", noted)
+    own, table = sites
+    for groups in (own, table):
+        seen.clear()
+        with pytest.warns(hf.HeatFieldWarning, match="4 folds instead of 5: groups stay together"):
+            model = hf.train_files(folder, groups=groups, n_jobs=1, **FAST)
+        found = model.cross_validation_
+        site = np.array([own[str(f.relative_to(folder))] for f in sorted(folder.glob("*/*.ply"))])
+        for fold in range(4):
+            assert len({*site[found.folds == fold]}) == 1
+            assert {*site[found.folds == fold]}.isdisjoint(seen[fold][0])
+        assert seen[4] == ({*site}, 20)
+
+
+def test_groups_decide_the_validation_of_a_network(folder, sites):
+    pytest.importorskip("torch")
+    model = hf.train_files(folder, groups=sites[0], folds=2, validation=0.3, **LEARNED)
+    assert "validation_loss" in model.history_[0]
+
+
+@pytest.mark.parametrize(
+    ("of", "options", "message"),
+    [
+        (lambda f: f.split("/")[0], {"head": "lda"}, "class 'ball' lies in one group: it cannot be learnt"),
+        (
+            lambda f: f.split("/")[0] + str(int(f[-5]) < 5),
+            {"head": "auto"},
+            "without fold 1 of 2: head='auto' is chosen by cross-validation; class 'ball' lies in one group",
+        ),
+        (lambda _: "all", {"head": "lda"}, "class 'ball' lies in one group"),
+    ],
+)
+def test_a_class_in_one_group_is_said_first(folder, sites, of, options, message, monkeypatch):
+    monkeypatch.setattr(workflow, "describe_usable", lambda *_: pytest.fail("files were described first"))
+    groups = {file: of(file) for file in sites[0]}
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        hf.train_files(folder, groups=groups, variant="simple", **options)
+
+
+def test_every_labelled_file_needs_a_group(folder, sites):
+    own = dict(list(sites[0].items())[1:])
+    with pytest.raises(ValueError, match=r"groups names no group of '.*ball/c00.ply'; every file needs one"):
+        hf.train_files(folder, groups=own, **FAST)
+    labels = {file: file.split("/")[0] for file in own}
+    assert hf.train_files(folder, groups=own, labels=labels, folds=2, **FAST).n_clouds_ == 19
+
+
+# --- wrong input ---------------------------------------------------------------------
+
+WRONG = [
+    (("{t}/none", "{t}/m"), {}, "there is no file or folder"),
+    (("{t}", "{t}/no/m"), {}, "there is no folder"),
+    (("{t}/in/ball", "{t}/m"), {}, "must hold at least two classes, got []; each folder in it is a class"),
+    (("{t}/in", "{t}/in"), {}, "it exists and is not a folder with a model only"),
+    (("{t}/in", "."), {}, "give the name of a new folder"),
+    (("{t}/in", "{t}/m"), {"folds": 1}, "folds must be at least 2, or 0"),
+    (("{t}/in", "{t}/m"), {"lengths": [2, 1]}, "lengths must increase, got [2, 1]"),
+    (("{t}/in", "{t}/m"), {"blocks": ["colour"]}, "blocks must be some of"),
+    (("{t}/in", "{t}/m"), {"batch_size": 8}, "batch_size=8 is an option of the learned variants, full and"),
+    (("{t}/in", "{t}/m"), {"executor": "nowhere"}, "executor must be 'threads', 'processes'"),
+    (
+        ("{t}/in", "{t}/m"),
+        {"variant": "huge"},
+        "variant must be one of 'auto', 'simple', 'desc', 'joint'",
+    ),
+]
+WRONG_LEARNED = [
+    ({"patience": 3}, "patience=3 needs validation"),
+    ({"batch_size": 1}, "batch_size must be an integer of at least 2, got 1"),
+    ({"head": "lda"}, "head='lda' is an option of the closed form, got variant='full'"),
+    ({"device": "abacus"}, "device='abacus' cannot be used"),
+]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("places", "options", "message"), WRONG, ids=lambda value: str(value)[:40])
+def test_wrong_input_is_said_before_the_work(tmp_path, places, options, message, monkeypatch):
+    if "executor" not in options:
+        monkeypatch.setattr(workflow, "describe_usable", lambda *_: pytest.fail("files were described first"))
+    with pytest.raises(ValueError, match=re.escape(message)):
+        hf.train_files(*(place.format(t=tmp_path) for place in places), **options)
+    assert names(tmp_path) == ["in"]
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG_LEARNED, ids=lambda value: str(value)[:40])
+def test_wrong_training_is_said_before_the_work(folder, options, message, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setattr(workflow, "read_usable", lambda *_: pytest.fail("files were read first"))
+    with pytest.raises(ValueError, match=re.escape(message)):
+        hf.train_files(folder, variant="full", **options)
+
+
+def test_a_class_too_rare_in_a_fold_is_said_first(folder, monkeypatch):
+    """Validation needs two clouds of every class, and one fold has one of them."""
+    pytest.importorskip("torch")
+    monkeypatch.setattr(workflow, "read_usable", lambda *_: pytest.fail("files were read first"))
+    files = sorted(str(f.relative_to(folder)) for f in folder.glob("*/*.ply"))
+    labels = {f: f.split("/")[0] for f in files} | {files[0]: "solo", files[1]: "solo"}
+    with pytest.raises(ValueError, match=r"without fold 1 of 2: validation=0.3 .* class 'solo' has 1"):
+        hf.train_files(folder, labels=labels, folds=2, validation=0.3, **LEARNED)
+
+
+def test_other_files_are_not_replaced(folder, tmp_path):
+    (tmp_path / "m.report.json").write_text("mine")
+    with pytest.raises(ValueError, match=r"m.report.json': it exists and was not written by heatfield"):
+        hf.train_files(folder, tmp_path / "m", **FAST)
+    assert (tmp_path / "m.report.json").read_text() == "mine"
+
+
+# --- stopped, resumed, elsewhere -----------------------------------------------------
+
+
+def interrupted_at(call, function):
+    """The function, but Ctrl-C at one of its calls."""
+    done = []
+
+    def wrapped(*words, **more):
+        done.append(1)
+        if len(done) == call:
+            raise KeyboardInterrupt
+        return function(*words, **more)
+
+    return wrapped
+
+
+@pytest.mark.parametrize("where", ["beside", "among"])
+def test_a_stopped_training_goes_on(folder, tmp_path, where, monkeypatch):
+    """Also with a model among the classes: what it keeps there is no class of its own."""
+    hf.train_files(folder, tmp_path / "whole", folds=3, **FAST)
+    model = (tmp_path if where == "beside" else folder) / "m"
+    with monkeypatch.context() as patch:
+        patch.setattr(workflow, "_fit_rows", interrupted_at(2, workflow._fit_rows))
+        with pytest.raises(KeyboardInterrupt):
+            hf.train_files(folder, model, folds=3, n_jobs=1, **FAST)
+    assert not model.exists()
+    (model.with_name("m.parts") / "mine.txt").write_text("not of the training")
+    described, fitted = [], []
+    real = workflow._fit_rows
+    monkeypatch.setattr("heatfield.workflows.describe.describe_some", lambda *_: described.append(1))
+    monkeypatch.setattr(workflow, "_fit_rows", lambda *given: (fitted.append(1), real(*given)))
+    hf.train_files(folder, model, folds=3, n_jobs=2, **FAST)
+    assert (len(described), len(fitted)) == (0, 3)  # two folds, and the model
+    assert written(model) == written(tmp_path / "whole")
+    ours, its = (p.with_name(p.name + ".report.json").read_text() for p in (model, tmp_path / "whole"))
+    assert ours == its
+    assert names(model.with_name("m.parts")) == ["mine.txt"]  # only what it kept is removed
+
+
+def test_a_stopped_network_goes_on(folder, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    from heatfield.nn import training
+
+    options = LEARNED | {"epochs": 4, "folds": 2}
+    hf.train_files(folder, tmp_path / "whole", **options)
+    real, epochs = training._one_epoch, []
+
+    def counted(*given, **named):
+        if len(epochs) == 6:  # in the second fold
+            epochs.append("stop")
+            raise KeyboardInterrupt
+        epochs.append("epoch")
+        return real(*given, **named)
+
+    monkeypatch.setattr(training, "_one_epoch", counted)
+    with pytest.raises(KeyboardInterrupt):
+        hf.train_files(folder, tmp_path / "m", **options)
+    assert len(list((tmp_path / "m.parts").glob("*.checkpoint"))) == 2
+    hf.train_files(folder, tmp_path / "m", n_jobs=1, **options)
+    assert epochs.count("epoch") == 12  # two folds and the model, each once
+    assert written(tmp_path / "m") == written(tmp_path / "whole")
+    assert not (tmp_path / "m.parts").exists()
+    torch.set_num_threads(threads)
+
+
+def test_other_settings_use_nothing_that_is_kept(folder, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(workflow, "_fit_rows", interrupted_at(3, workflow._fit_rows))
+        with pytest.raises(KeyboardInterrupt):
+            hf.train_files(folder, tmp_path / "m", folds=2, n_jobs=1, **FAST)
+    model = hf.train_files(folder, tmp_path / "m", folds=2, **FAST | {"n_scales": 3})
+    other = hf.train_files(folder, folds=2, **FAST | {"n_scales": 3})
+    assert model.cross_validation_.report() == other.cross_validation_.report()
+    assert not (tmp_path / "m.parts").exists()
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_threads_and_processes_give_the_same_bits(folder, tmp_path, executor):
+    options = {"folds": 3, "variant": "simple", "n_scales": 3, "head": "svm"}
+    hf.train_files(folder, tmp_path / "one", n_jobs=1, **options)
+    hf.train_files(folder, tmp_path / "two", n_jobs=2, executor=executor, **options)
+    assert written(tmp_path / "one") == written(tmp_path / "two")
+    one, two = (json.loads((tmp_path / f"{name}.report.json").read_text()) for name in ("one", "two"))
+    assert one == two
+
+
+def test_linear_algebra_has_one_thread_while_anyone_fits():
+    """And as many as before when the last is done, whoever came first."""
+    from threadpoolctl import threadpool_info
+
+    from heatfield._base.threads import one_algebra_thread
+
+    def limits():
+        return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+
+    before, inside, leave = limits(), threading.Event(), threading.Event()
+
+    def other():
+        with one_algebra_thread():
+            inside.set()
+            leave.wait()
+
+    with one_algebra_thread():
+        thread = threading.Thread(target=other)
+        thread.start()
+        inside.wait()
+    assert limits() == {1}
+    leave.set()
+    thread.join()
+    assert limits() == before
+
+
+# --- the verb ------------------------------------------------------------------------
+
+
+def test_the_verb_writes_what_the_function_writes(with_bad_files, tmp_path, capsys):
+    words = ["--variant", "desc", "--head", "lda", "--n-scales", "4", "--folds", "3", "--budget", "30"]
+    for place in ("verb", "function"):
+        (tmp_path / place).mkdir()
+    assert main(["train", str(with_bad_files), "-o", str(tmp_path / "verb" / "m"), *words]) == 1
+    said = capsys.readouterr()
+    model = hf.train_files(with_bad_files, tmp_path / "function" / "m", folds=3, budget=30, **FAST)
+    assert written(tmp_path / "verb") == written(tmp_path / "function")
+    assert said.out.startswith(str(model.cross_validation_))
+    assert f"model -> {tmp_path / 'verb' / 'm'}" in said.out
+    assert "2 of 22 files failed, see" in said.err
+
+
+def test_the_verb_says_what_matters(folder, tmp_path, capsys):
+    (folder / "solo").mkdir()
+    hf.write_points(folder / "solo" / "a.ply", np.random.default_rng(0).normal(size=(20, 3)))
+    words = ["train", str(folder), "-o", str(tmp_path / "m"), "--head", "svm", "--n-scales", "3"]
+    assert main(words) == 0
+    said = capsys.readouterr().err
+    assert "heatfield train: no cross-validation, class 'solo' has one cloud only\n" in said
+    assert "heatfield train: probabilities of support vectors are not calibrated" in said
+    assert main([*words, "--variant", "full"]) == 2
+    assert "heatfield train: head='svm' is an option of the closed form" in capsys.readouterr().err
+    assert main([*words, "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_the_verb_says_how_skeletons_are_read(tmp_path, capsys):
+    for kind, step in (("a", 1.0), ("b", 2.0)):
+        (tmp_path / "in" / kind).mkdir(parents=True)
+        for i in range(3):
+            lines = [f"{k} 3 {k * step} {k % (2 + i)} 0 1 {k - 1 or -1}" for k in range(1, 30)]
+            (tmp_path / "in" / kind / f"{i}.swc").write_text("\n".join(lines) + "\n")
+    words = ["--variant", "simple", "--head", "lda", "--n-scales", "3", "--folds", "0", "--budget", "60"]
+    assert main(["train", str(tmp_path / "in"), "-o", str(tmp_path / "m"), *words]) == 0
+    assert "skeletons: 60 points each, even by arc length" in capsys.readouterr().out
