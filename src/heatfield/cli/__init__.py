@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -93,6 +94,7 @@ def _run(words: list[str]) -> int:
         return 0
     from .stop import prompt_stop
 
+    os.environ["MPLBACKEND"] = "Agg"  # pictures need no screen
     with prompt_stop(), _spoken_warnings(options.verb):
         return int(_loaded(module).run(options))
 

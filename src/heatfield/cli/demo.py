@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ..options import Threads
-from .parsing import add_options, draw_into_files, given
+from .parsing import add_options, given
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,6 @@ def run(options: argparse.Namespace) -> int:
     """Describe, classify, draw, and say where everything is."""
     from ..workflows.demo import FILES, demo
 
-    draw_into_files()
     found = demo(options.out, clouds=options.clouds, **given(options, Threads))
     orbits, shape = found["orbit5k"], found["mixed_shape"]
     print(f"Orbit5k: {orbits['clouds']} clouds in 5 classes")

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from ..options import Features, PointFiles, Reading, Run
-from .parsing import add_options, add_quiet, failed_files, given, say
+from .parsing import add_options, add_paths, add_quiet, add_tables, failed_files, given, say
 
 _GROUPS = (Features, Reading, PointFiles, Run)
 
@@ -16,16 +16,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
     from ..workflows.describe import POINT_SUFFIXES
 
-    parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="files, folders, patterns in quotes, or URLs"
-    )
+    add_paths(parser)
     parser.add_argument(
         "-o", "--out", type=Path, required=True, metavar="FILE", help="the table: .parquet, .csv or .npz"
     )
-    parser.add_argument(
-        "--labels", type=Path, metavar="CSV",
-        help="classes from a table: file,label (default: the folders of one PATH, where there are several)",
-    )  # fmt: skip
+    add_tables(parser, "labels")
     parser.add_argument(
         "--per-point", choices=POINT_SUFFIXES, metavar="FORMAT",
         help=f"also write signatures at every point, one file per cloud: {', '.join(POINT_SUFFIXES)}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, fields
@@ -78,6 +77,22 @@ def listed(text: str, one: Callable[[str], Any]) -> list[Any]:
     return found
 
 
+def add_paths(parser: argparse.ArgumentParser, name: str = "paths") -> None:
+    """The files that a verb reads."""
+    words = "files, folders, patterns in quotes, or URLs"
+    parser.add_argument(name, nargs="+", metavar=name.upper().removesuffix("S"), help=words)
+
+
+def add_tables(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Tables with the classes and the groups of files."""
+    words = {
+        "labels": "classes from a table with the columns file, label (default: each folder is a class)",
+        "groups": "a table with the columns file, group: no group is on both sides of a split",
+    }
+    for name in names:
+        parser.add_argument(f"--{name}", type=Path, metavar="CSV", help=words[name])
+
+
 # --- what verbs print ----------------------------------------------------------------
 
 
@@ -96,11 +111,6 @@ def file_size(path: str | Path) -> str:
     """``0.2 MB``; below a tenth of one, ``41 kB``."""
     size = Path(path).stat().st_size
     return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
-
-
-def draw_into_files() -> None:
-    """Pictures need no screen."""
-    os.environ["MPLBACKEND"] = "Agg"
 
 
 def failed_files(verb: str, errors: Sequence[Any], files: int, path: Any = None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..options import Local, Pattern, Reading
-from .parsing import add_options, add_quiet, draw_into_files, given, listed, say
+from .parsing import add_options, add_quiet, given, listed, say
 
 _GROUPS = (Pattern, Reading, Local)
 
@@ -33,8 +33,6 @@ def run(options: argparse.Namespace) -> int:
     """0: tested."""
     from ..workflows.pattern import pattern_test
 
-    if options.plot is not None:
-        draw_into_files()
     result = pattern_test(
         options.file,
         options.window or options.polygon,

@@ -5,20 +5,18 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import Any
 
 from ..options import PointTraining, PointValidation, Reading, Run
-from .parsing import add_options, add_quiet, failed_files, given, say
+from .parsing import add_options, add_paths, add_quiet, add_tables, failed_files, given, say
 
 _GROUPS = (PointTraining, PointValidation, Reading, Run)
-_PATHS = "files, folders, patterns in quotes, or URLs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of both sub-verbs."""
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True, title="jobs")
     train = jobs.add_parser("train", help="learn from files whose points have labels")
-    train.add_argument("paths", nargs="+", metavar="PATH", help=_PATHS)
+    add_paths(train)
     train.add_argument(
         "-o", "--out", type=Path, required=True, metavar="MODEL",
         help="the model, a new folder, or one that holds an older model",
@@ -30,15 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ignore", metavar="A,B", type=lambda text: text.split(","), default=(),
         help="label values to ignore, such as 0,1 (unclassified) in LAS",
     )  # fmt: skip
-    train.add_argument(
-        "--groups", type=Path, metavar="CSV",
-        help="files that belong together, as a table file,group: never on both sides of the validation",
-    )  # fmt: skip
+    add_tables(train, "groups")
     add_options(train, *_GROUPS, leave_out=["nodes"])
     add_quiet(train)
     predict = jobs.add_parser("predict", help="label every point of other files")
     predict.add_argument("model", type=Path, metavar="MODEL", help="a folder that points train wrote")
-    predict.add_argument("paths", nargs="+", metavar="PATH", help=_PATHS)
+    add_paths(predict)
     predict.add_argument(
         "-o", "--out", type=Path, required=True, metavar="FOLDER", help="a folder for the labelled files"
     )
@@ -56,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
+    from ..models.point_scores import scores_as_text
     from ..workflows.points import train_points
 
     model = train_points(
@@ -91,25 +87,3 @@ def _predict(options: argparse.Namespace) -> int:
     ))  # fmt: skip
     say(options, f"{files.points:,} points, {seconds:.1f} s")
     return failed_files("points", files.errors, count, options.out / "predict.errors.csv")
-
-
-def scores_as_text(found: dict[str, Any]) -> str:
-    """Confusion matrix, IoU, and the groups of features worth most."""
-    names = found["classes"]
-    width = max(9, *(len(name) + 1 for name in names))
-    lines = [
-        f"mean IoU {100 * found['mean_IoU']:.1f} %, accuracy {100 * found['accuracy']:.1f} % "
-        f"of {found['points']:,} points of files that were held out",
-        "true \\ found".ljust(14) + "".join(name[: width - 1].rjust(width) for name in names) + "     IoU",
-    ]
-    for name, row in zip(names, found["confusion"], strict=True):
-        share = found["IoU"][name]
-        lines.append(
-            name[:13].ljust(14) + "".join(str(v).rjust(width) for v in row)
-            + ("       -" if share is None else f"{100 * share:7.1f}%")
-        )  # fmt: skip
-    for kind in ("block", "length"):
-        best = sorted(found[f"importance_by_{kind}"].items(), key=lambda item: -item[1])[:4]
-        worth = ", ".join(f"{name} {100 * v:.1f}" for name, v in best)
-        lines.append(f"mean IoU lost where a {kind} is shuffled: {worth}")
-    return "\n".join(lines)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..options import Run
-from .parsing import add_options, add_quiet, failed_files, given, say
+from .parsing import add_options, add_paths, add_quiet, failed_files, given, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,9 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from ..workflows.predict import Predicting
 
     parser.add_argument("model", metavar="MODEL", help="a folder that 'heatfield train' wrote")
-    parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="files, folders, patterns in quotes, or URLs"
-    )
+    add_paths(parser)
     parser.add_argument(
         "-o", "--out", type=Path, metavar="FILE", help="the table, a .csv (default: labels are printed)"
     )

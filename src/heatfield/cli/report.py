@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from ..options import Features, Head, Reading, Report, Run
-from .parsing import add_options, add_quiet, draw_into_files, failed_files, file_size, given, say
+from .parsing import add_options, add_quiet, add_tables, failed_files, file_size, given, say
 
 _GROUPS = (Features, Head, Report, Reading, Run)
 
@@ -18,11 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder", metavar="FOLDER", help="clouds; where they lie in folders below it, these are the classes"
     )
     parser.add_argument("-o", "--out", default="report.html", metavar="PAGE", help="default report.html")
-    parser.add_argument("--labels", type=Path, metavar="CSV", help="classes from a table: file,label")
-    parser.add_argument(
-        "--groups", type=Path, metavar="CSV",
-        help="groups that no fold splits, such as patients, from a table: file,group",
-    )  # fmt: skip
+    add_tables(parser, "labels", "groups")
     parser.add_argument(
         "--figures", type=Path, metavar="FOLDER",
         help="also each figure as figure-NAME.svg: map, spectra, confusion, blocks, scales",
@@ -36,7 +32,6 @@ def run(options: argparse.Namespace) -> int:
     from ..workflows.files import skeleton_words
     from ..workflows.report import report_files
 
-    draw_into_files()
     started = time.perf_counter()
     result = report_files(
         options.folder,

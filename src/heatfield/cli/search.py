@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..options import Features, Reading, Retrieval, Run
-from .parsing import add_options, add_quiet, failed_files, file_size, given, say
+from .parsing import add_options, add_paths, add_quiet, add_tables, failed_files, file_size, given, say
 
 _BUILD = (Features, Retrieval, Reading, Run)
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     build.add_argument("-o", "--out", required=True, metavar="INDEX", help="the index, a new folder")
     build.add_argument("--evaluate", action="store_true", help="print how well clouds find their class")
     query = action("query", "find the clouds of an index that are most like files")
-    query.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns in quotes, or URLs")
+    add_paths(query)
     query.add_argument("-k", type=int, default=10, metavar="K", help="hits per file (default 10)")
     query.add_argument("-o", "--out", type=Path, metavar="FILE", help="the table, a .csv (default: printed)")
     query.add_argument("--page", type=Path, metavar="PAGE", help="also a page with thumbnails, a .html")
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add.add_argument("paths", nargs="+", metavar="PATH", help=files)
     add.add_argument("--label", metavar="WORD", help="one class for all that is added")
     for own in (build, add):
-        own.add_argument("--labels", type=Path, metavar="CSV", help="classes from a table: file,label")
+        add_tables(own, "labels")
     remove = action("remove", "remove clouds from an index by their names, which a query shows")
     remove.add_argument("names", nargs="+", metavar="NAME", help="names, or patterns of names in quotes")
     for own, groups in ((build, _BUILD), (query, (Run,)), (add, (Run,)), (remove, ())):

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ..options import Features, PointFiles, Run, Spectrum, Tiling
-from .parsing import add_options, add_quiet, failed_files, given, say
+from .parsing import add_options, add_paths, add_quiet, failed_files, given, say
 
 _GROUPS = (Features, Spectrum, Tiling, PointFiles, Run)
 
@@ -15,9 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
     from .._survey.settings import LEFT_OUT
 
-    parser.add_argument(
-        "tiles", nargs="+", metavar="TILE", help="files, folders, patterns in quotes, or URLs"
-    )
+    add_paths(parser, "tiles")
     parser.add_argument(
         "-o", "--out", type=Path, required=True, metavar="FOLDER", help="where tiles with signatures go"
     )

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..options import AnyVariant, Folds, Head, Reading, Run, Training
-from .parsing import add_options, add_quiet, failed_files, given, say
+from .parsing import add_options, add_quiet, add_tables, failed_files, given, say
 
 _GROUPS = (AnyVariant, Head, Training, Folds, Reading, Run)
 
@@ -19,13 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--out", type=Path, required=True, metavar="MODEL",
         help="the model, a new folder, or one that holds an older model",
     )  # fmt: skip
-    parser.add_argument(
-        "--labels", type=Path, metavar="CSV", help="instead: a table with the columns file (in FOLDER), label"
-    )
-    parser.add_argument(
-        "--groups", type=Path, metavar="CSV",
-        help="a table with the columns file, group: files of one group are never on both sides of a split",
-    )  # fmt: skip
+    add_tables(parser, "labels", "groups")
     add_options(parser, *_GROUPS)
     add_quiet(parser)
 

@@ -100,3 +100,25 @@ def importance(
         broken[:, columns] = features[np.ix_(rng.permutation(len(features)), columns)]
         out[key] = whole - mean_iou(confusion(true, predict(broken), classes))
     return out
+
+
+def scores_as_text(found: dict[str, Any]) -> str:
+    """Confusion matrix, IoU, and the groups of features worth most."""
+    names = found["classes"]
+    width = max(9, *(len(name) + 1 for name in names))
+    lines = [
+        f"mean IoU {100 * found['mean_IoU']:.1f} %, accuracy {100 * found['accuracy']:.1f} % "
+        f"of {found['points']:,} points of files that were held out",
+        "true \\ found".ljust(14) + "".join(name[: width - 1].rjust(width) for name in names) + "     IoU",
+    ]
+    for name, row in zip(names, found["confusion"], strict=True):
+        share = found["IoU"][name]
+        lines.append(
+            name[:13].ljust(14) + "".join(str(v).rjust(width) for v in row)
+            + ("       -" if share is None else f"{100 * share:7.1f}%")
+        )  # fmt: skip
+    for kind in ("block", "length"):
+        best = sorted(found[f"importance_by_{kind}"].items(), key=lambda item: -item[1])[:4]
+        worth = ", ".join(f"{name} {100 * v:.1f}" for name, v in best)
+        lines.append(f"mean IoU lost where a {kind} is shuffled: {worth}")
+    return "\n".join(lines)
