@@ -49,7 +49,7 @@ def save_all(folder: Path) -> None:
         for name, given in ((f"{head} 2", two), (f"{head} 3", labels)):
             model = hf.HFSClassifier("joint", head=head, epochs=300, random_state=0)
             model.fit(clouds[::2], given[::2]).save(folder / name)
-    points = hf.HFSPointClassifier(lengths=[0.2, 0.5], iterations=20, progress=False)
+    points = hf.HFSPointClassifier(lengths=[0.2, 0.5], iterations=20)
     points.fit(clouds[::2], sides[::2]).save(folder / "points")
     for metric in ("euclidean", "learned"):
         hf.HFSIndex("joint", metric=metric).build(clouds[::2], labels=labels[::2]).save(
