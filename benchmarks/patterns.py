@@ -27,8 +27,7 @@ import heatfield as hf
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, read, write
 from heatfield.patterns import Box, rank_envelope
-from heatfield.patterns._pattern_envelope import _distances
-from heatfield.patterns._response import curves
+from heatfield.patterns._envelope import _distances, curves
 
 LEVEL = 0.05
 SQUARE = Box([0.0, 0.0], [1.0, 1.0])

@@ -21,11 +21,11 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import heatfield as hf
+from benchmarks.lib.covariance_points import SAME_MOMENT, CovariancePointClassifier
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, read, write
 from heatfield.models.features_at_lengths import BLOCKS
-from heatfield.models.point_scores import confusion, mean_iou, scores_of
-from heatfield_bench.baselines.covariance_points import SAME_MOMENT, CovariancePointClassifier
+from heatfield.models.points import confusion, mean_iou, scores_of
 from heatfield_bench.baselines.local_covariance import FEATURES
 
 OUTPUT = RESULTS / "points.json"

@@ -267,8 +267,9 @@ def test_what_is_kept_is_not_computed_again(tmp_path, work, expected):
         lambda path: path.write_bytes(os.urandom(500)),
         lambda path: path.write_bytes(path.read_bytes().replace(b"descr", b"descX")),
         lambda path: path.write_bytes(path.read_bytes()[:300] + b"\xff" * 40 + path.read_bytes()[340:]),
+        lambda path: path.write_bytes(path.read_bytes().replace(b"'<i8'", b"'|O8'")),
     ],
-    ids=["cut", "empty", "other", "header", "values"],
+    ids=["cut", "empty", "other", "header", "values", "objects"],
 )
 def test_damaged_results_are_computed_again(tmp_path, work, expected, damage):
     _, kept = kept_by(tmp_path / "out", work)
@@ -373,6 +374,12 @@ def test_strange_files_beside_the_kept_ones_stay(tmp_path, work):
     kept_by(tmp_path / "out", work, keep=False)
     assert [path.name for path in (tmp_path / "out.parts").iterdir()] == ["letter.txt"]
     assert not list(tmp_path.glob(".out*"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_is_no_result(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npz")
+    assert Job(tmp_path / "x")._read(tmp_path / "pipe.npz") is None
 
 
 def test_names_of_kept_files():

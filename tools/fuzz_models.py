@@ -67,12 +67,9 @@ def some_clouds(count: int = 12) -> tuple[list[np.ndarray], list[str]]:
 def models() -> dict[str, Callable[[], Any]]:
     """Small models of every kind that is saved."""
     import heatfield as hf
-    import heatfield_bench as hb
 
     closed = {"n_scales": 2, "random_state": 0}
     learned = {"n_scales": 2, "epochs": 1, "random_state": 0, "device": "cpu", "progress": False}
-    small = {"before": (4,), "after": (4, 8), "align": (4, 8), "align_head": (8, 4), "head": (8, 4)}
-    local = hb.baselines.LocalCovariance(radii=(0.2, 0.8))
     return {
         "lda": lambda: hf.HFSClassifier("simple", head="lda", **closed),
         "svm": lambda: hf.HFSClassifier("simple", head="svm", **closed),
@@ -80,10 +77,6 @@ def models() -> dict[str, Callable[[], Any]]:
         "full": lambda: hf.HFSNetworkClassifier("full", network={"widths": [8, 8], "head": 8}, **learned),
         "dgcnn": lambda: hf.HFSNetworkClassifier(
             "dgcnn", network={"k": 4, "widths": [4, 8], "embedding": 16, "head": [8]}, **learned
-        ),
-        "LocalCovariance": lambda: hb.baselines.DescriptorClassifier(local, head="lda"),
-        "PointNet": lambda: hb.baselines.PointNet(
-            epochs=1, n_points=16, random_state=0, device="cpu", progress=False, network=small
         ),
     }
 

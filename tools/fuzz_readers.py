@@ -127,7 +127,7 @@ def _read(path: Path, options: dict[str, Any]) -> bool:
 
 def child(first: int, last: int) -> None:
     """Read inputs and report."""
-    for library in ("laspy", "lazrs", "h5py", "pyarrow.parquet", "heatfield.io"):
+    for library in ("gemmi", "laspy", "lazrs", "h5py", "pyarrow.parquet", "heatfield.io"):
         __import__(library)
     sound, folder = samples(), work_folder()
 

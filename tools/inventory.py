@@ -347,7 +347,7 @@ def _type(action: argparse.Action) -> str:
 # Files.
 
 # Libraries of extras that readers and writers import: hidden while it is asked what needs them.
-_OPTIONAL = ("laspy", "lazrs", "pyarrow", "fastavro", "h5py", "gemmi", "fsspec")
+_OPTIONAL = ("laspy", "lazrs", "pyarrow", "fastavro", "h5py", "fsspec")
 _LAS = (
     b"LASF".ljust(24, b"\0")
     + b"\1\2"
@@ -451,12 +451,11 @@ def features() -> Iterator[tuple[str, str]]:
 def bench() -> Iterator[tuple[str, str]]:
     """Tables with rows, data sets and shown columns; methods; data sets; the paper's figures."""
     import heatfield_bench as experiments
-    from heatfield_bench import _published as published
 
     for name, title in experiments.TABLES.items():
         yield f"bench:{name}", title
     for name, method in experiments.METHODS.items():
-        kind = method.kind if isinstance(method.kind, str) else method.kind.__name__
+        kind = method.kind.__name__
         recipe = [f"{method.family} {kind}", f"options {stable(method.options)}"]
         if method.family == "descriptor":
             recipe += [f"head {method.head}", f"blocks {stable(method.blocks)}"]
@@ -466,9 +465,12 @@ def bench() -> Iterator[tuple[str, str]]:
         told = {"paper": entry.paper, "points of networks": entry.points}
         flags = [f"{k} {v}" for k, v in told.items() if v is not None]
         flags += [flag for flag in ("folder", "real", "boundary", "asked") if getattr(entry, flag)]
-        yield f"bench:data set {name}", "; ".join([entry.title, stable(entry.protocol.facts()), *flags])
+        yield (
+            f"bench:data set {name}",
+            "; ".join([entry.title, stable(dataclasses.asdict(entry.protocol)), *flags]),
+        )
     yield from _table_rows()
-    yield from _published(published)
+    yield from _published()
 
 
 def _table_rows() -> Iterator[tuple[str, str]]:
@@ -488,43 +490,46 @@ def _table_rows() -> Iterator[tuple[str, str]]:
         folders = dict.fromkeys(DATA_SETS, Path(folder))
         context = Everything(Store(folder), "paper", folders=folders, sets=list(DATA_SETS))
         for table in tables.TABLES:
-            module = tables.table(table)
+            own = tables.table(table)
             rows: dict[str, list[str]] = {}
             if table == "dimension":  # has manifolds of its own
                 on = f"{' '.join(CONDITIONS)}: {' '.join(MANIFOLDS)}"
                 rows = {name: [on] for name in ESTIMATORS}
             else:
-                for job in module.jobs(context):
+                for job in own.jobs(context):
                     rows.setdefault(job.key.method, []).append(f"{job.key.data} {len(job.splits)}")
             for name, on in rows.items():
                 yield f"bench:{table} row {name}", f"data set and splits: {', '.join(dict.fromkeys(on))}"
+            names = [label for label, _ in own.rows()]
             shown = {
-                "figures": getattr(module, "COLUMNS", None),
-                "clouds": getattr(module, "COUNTS", None) if table == "curve" else None,
-                "changes": [c.label for c in getattr(module, "CHANGES", ())] or None,
-                "rows shown": getattr(module, "SHOWN", None),
+                "figures": own.columns if table in ("rotation", "runtime") else None,
+                "clouds": own.counts if table == "curve" else None,
+                "changes": [c.label for c in own.changes] if table == "robustness" else None,
+                "rows shown": names if table in ("main", "boundary", "persistence") else None,
             }
             for what, values in shown.items():
                 if values is not None:
                     yield f"bench:{table} {what}", stable(tuple(values))
 
 
-def _published(module: ModuleType) -> Iterator[tuple[str, str]]:
+def _published() -> Iterator[tuple[str, str]]:
     """The paper's figures."""
-    tables = {
-        **module.PUBLISHED,
-        "boundary F1": module.BOUNDARY_F1,
-        "before rotation": module.BEFORE_ROTATION,
-    }
-    for table, rows in tables.items():
-        for row, sets in rows.items():
-            for data, figure in sets.items():
-                yield f"published:{table} {row} {data}", stable(figure)
-    for what, flat in (
-        ("speed-up", module.SPEED_UP),
-        ("summary", module.SUMMARY),
-        ("alignment", module.ALIGNMENT),
-    ):
+    from heatfield_bench import METHODS, tables
+    from heatfield_bench._methods import SETS, SPATIAL
+    from heatfield_bench.tables.beside import ALIGNMENT, SUMMARY
+
+    labels = {method: [method] for method in METHODS}
+    for label, method in tables.table("scales").rows():
+        labels[method].append(label)
+    for table in SETS:
+        for name, method in METHODS.items():
+            own = [row for row in labels[name] if (row == name) != (table == "scales" and name == "HFS-desc")]
+            for row in own if not name.endswith(SPATIAL) else ():
+                for data, figure in method.published.get(table, {}).items():
+                    what = table.replace("_", " ").replace("f1", "F1").replace("speed up", "speed-up")
+                    at = "" if data == "median" else f" {data}"
+                    yield f"published:{what} {row}{at}", stable(figure)
+    for what, flat in (("summary", SUMMARY), ("alignment", ALIGNMENT)):
         for row, figure in flat.items():
             yield f"published:{what} {row}", stable(figure)
 

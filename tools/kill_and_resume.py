@@ -114,15 +114,13 @@ def set_costs(work: Path, rng: random.Random) -> None:
 
 
 def contents(place: Path) -> dict[str, str]:
-    """Every file below a folder, and every empty folder, with a hash of what is in it."""
+    """Every file below a folder, and every empty folder, with a hash of what is in it but for the time."""
     found = {}
     for path in sorted(place.rglob("*")):
         name = str(path.relative_to(place))
         if path.is_file():
-            content = path.read_bytes()
-            if path.suffix == ".html":  # which says when it was made
-                content = re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d UTC", b"", content)
-            found[name] = hashlib.sha256(content).hexdigest()
+            data = re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d UTC", b"", path.read_bytes())  # of a page
+            found[name] = hashlib.sha256(data).hexdigest()
         elif not any(path.iterdir()):
             found[name] = "an empty folder"
     return found

@@ -12,15 +12,17 @@ from torch import nn  # noqa: E402
 
 from heatfield.nn import HFSDGCNN  # noqa: E402
 from heatfield.nn.learner import augmented, random_rotations  # noqa: E402
+from heatfield_bench import baselines  # noqa: E402
 from heatfield_bench.networks import DGCNN, VNDGCNN, PointNet, PointNet2, PointTransformer  # noqa: E402
 from heatfield_bench.networks.dgcnn import VectorEdges, VectorLayer  # noqa: E402
 from heatfield_bench.networks.layers import (  # noqa: E402
+    farthest_points,
     in_ball,
     nearest_points,
     over_rows,
     taken,
-)
-from heatfield_bench.networks.learner import RECIPES, NetworkTraining  # noqa: E402
+)  # fmt: skip
+from heatfield_bench.networks.learner import NetworkTraining  # noqa: E402
 from heatfield_bench.networks.point_transformer import _Down, _VectorAttention  # noqa: E402
 from heatfield_bench.networks.pointnet import _BallLayers  # noqa: E402
 
@@ -150,15 +152,6 @@ def test_any_number_of_points(name, m):
     assert all(torch.isfinite(p.grad).all() for p in network.parameters())
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_compiled_and_plain_torch_agree(name):
-    """Single precision on the processor chooses points by compiled code, double precision by torch."""
-    network, points = ready(name), some(2, 128)
-    with torch.no_grad():
-        wide, narrow = network(points), network.float()(points.float())
-    torch.testing.assert_close(narrow.double(), wide, rtol=1e-3, atol=1e-3 * float(wide.abs().max()))
-
-
 # --- layers beside the textbook ----------------------------------------------------
 
 
@@ -203,7 +196,7 @@ def test_fewer_points_by_the_textbook():
     values, plain = torch.randn(2, 32, 4, dtype=torch.float64), copy.deepcopy(down)
     centres, found = down(points, values)
     assert centres.shape == (2, 8, 3)
-    near = nearest_points(centres, points, 5)
+    near = taken(nearest_points(points, 5), farthest_points(points, 8))
     table = torch.cat([taken(points, near) - centres[:, :, None], taken(values, near)], dim=3)
     torch.testing.assert_close(found, over_rows(plain.norm, table @ plain.linear.weight.T).amax(dim=2))
 
@@ -212,7 +205,7 @@ def test_attention_by_the_textbook():
     """Point by point, as the paper writes it; each weight serves channels i, i + few, i + 2 few..."""
     torch.manual_seed(0)
     layer, points = _VectorAttention(8, 4).double().eval(), some(1, 12)
-    values, near = torch.randn(1, 12, 8, dtype=torch.float64), nearest_points(points, points, 5)
+    values, near = torch.randn(1, 12, 8, dtype=torch.float64), nearest_points(points, 5)
     found = layer(points, values, near)[0]
     q, k, v = (part(values[0]) for part in (layer.query, layer.key, layer.value))
     for i in range(12):
@@ -333,7 +326,8 @@ def test_augmentation_turns_as_asked():
 
 
 def test_schedules():
-    qi, zhao, wang = RECIPES["pointnet"], RECIPES["point_transformer"], RECIPES["dgcnn"]
+    kinds = (baselines.PointNet, baselines.PointTransformer, baselines.DGCNN)
+    qi, zhao, wang = (NetworkTraining(**kind.training) for kind in kinds)
     assert [qi.rate(e) for e in (0, 19, 20, 40)] == pytest.approx([1e-3, 1e-3, 7e-4, 4.9e-4])
     assert qi.rate(249) == pytest.approx(1e-3 * 0.7**12)
     assert [zhao.rate(e) for e in (0, 119, 120, 159, 160, 199)] == pytest.approx(
@@ -354,13 +348,13 @@ def test_schedules():
 def test_the_published_recipes_are_the_defaults():
     names = ("optimizer", "epochs", "learning_rate", "final_rate", "weight_decay", "label_smoothing")
     expected = {
-        "pointnet": ("adam", 250, 1e-3, 1e-5, 0.0, 0.0),
-        "pointnet2": ("adam", 250, 1e-3, 1e-5, 0.0, 0.0),
-        "dgcnn": ("sgd", 250, 0.1, 1e-3, 1e-4, 0.2),
-        "point_transformer": ("sgd", 200, 0.05, 0.0, 1e-4, 0.0),
-        "vn_dgcnn": ("sgd", 250, 0.1, 1e-3, 1e-4, 0.2),
+        "PointNet": ("adam", 250, 1e-3, 1e-5, 0.0, 0.0),
+        "PointNet2": ("adam", 250, 1e-3, 1e-5, 0.0, 0.0),
+        "DGCNN": ("sgd", 250, 0.1, 1e-3, 1e-4, 0.2),
+        "PointTransformer": ("sgd", 200, 0.05, 0.0, 1e-4, 0.0),
+        "VNDGCNN": ("sgd", 250, 0.1, 1e-3, 1e-4, 0.2),
     }
     for kind, values in expected.items():
-        recipe = RECIPES[kind]
+        recipe = NetworkTraining(**getattr(baselines, kind).training)
         assert tuple(getattr(recipe, name) for name in names) == values
         assert (recipe.batch_size, recipe.augment, recipe.rotation) == (32, True, "z")

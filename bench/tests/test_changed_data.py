@@ -50,12 +50,12 @@ def test_another_folder_under_the_same_name_is_computed_too(tmp_path, clouds, mo
     at(2)
     counts, new = bench(tmp_path, clouds[1])
     assert (counts["computed"], counts["before"]) == (2, 0)
-    assert new.facts["content"] != old.facts["content"]
+    assert new.metadata["content"] != old.metadata["content"]
     assert sorted(new.cells) == [0, 1]
     at(3)
     counts, shown = bench(tmp_path, clouds[0])  # nothing of it was lost
     assert (counts["computed"], counts["before"]) == (0, 2)
-    assert shown.facts == new.facts  # what was computed last is shown
+    assert shown.metadata == new.metadata  # what was computed last is shown
 
 
 def test_what_fails_on_new_data_leaves_the_old(tmp_path, clouds, monkeypatch):
@@ -82,7 +82,7 @@ def test_other_jobs_go_on_where_the_data_of_one_cannot_be_read(tmp_path):
         raise OSError("no such folder")
 
     seen = []
-    lost = replace(counted([], name="b"), key=replace(key("b"), data="lost"), facts=unreadable)
+    lost = replace(counted([], name="b"), key=replace(key("b"), data="lost"), metadata=unreadable)
     counts = run_jobs(Context(Store(tmp_path)), [lost, counted(seen)], options=QUIET)
     assert counts == {"computed": 3, "before": 0, "failed": 3}
 
@@ -92,7 +92,7 @@ def test_the_part_of_another_record_is_written_for_the_data_of_now(tmp_path):
     run_jobs(context, [counted([], splits=1)], options=QUIET)
     both = replace(
         counted([], splits=1, score=7.0), key=replace(key("turned"), task="robustness", table="robustness"),
-        facts=lambda _: other, also=key(),
+        metadata=lambda _: other, also=key(),
     )  # fmt: skip
     run_jobs(context, [both], options=QUIET)
     assert context.store.read(key(), other).cells[0]["scores"] == {"none": {"oa": 7.0}}

@@ -1,7 +1,7 @@
 """The paper's findings, answered from made-up cells whose answers are known."""
 
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -40,16 +40,16 @@ def fill(folder, data, scores, turned=(), spread=0.3, folds=FOLDS, content="a"):
     """Cells of one data set; ``spread`` is how much a method's scores differ from fold to fold."""
     store, entry = Store(folder), DATA_SETS[data]
     context = Context(store, "paper")
-    facts = {"protocol": entry.protocol.facts(), "content": content}
+    metadata = {"protocol": asdict(entry.protocol), "content": content}
     for number, (name, score) in enumerate(scores.items()):
         job = evaluation(context, "accuracy", entry, METHODS[name])
         for k in range(folds):
             own = score + spread * ((k + number // 6) % 3 - 1)
-            store.add(job.key, k, {"scores": {"none": {"macc": own}}, "test": TESTED}, facts)
+            store.add(job.key, k, {"scores": {"none": {"macc": own}}, "test": TESTED}, metadata)
     for name, (lost, changed) in dict(turned).items():
         job = evaluation(context, "rotation", entry, METHODS[name], changes=(NONE, ROTATION), splits=1)
         cell = {"scores": {"none": {"macc": 80.0}, "rotation": {"macc": 80.0 - lost}}, "test": TESTED}
-        store.add(job.key, 0, cell | {"changed": {"rotation": changed}}, facts)
+        store.add(job.key, 0, cell | {"changed": {"rotation": changed}}, metadata)
 
 
 def words(folder):
@@ -136,7 +136,7 @@ def network(folder, data, name, score, *, epochs, knows, content="a", budget="re
     job = evaluation(Context(store, budget), "accuracy", entry, METHODS[name])
     own = replace(job.key, recipe=job.key.recipe | {"epochs": epochs})
     cell = {"scores": {"none": {"macc": score}}, "test": TESTED, "epochs": epochs, "train_accuracy": knows}
-    store.add(own, 0, cell, {"protocol": entry.protocol.facts(), "content": content})
+    store.add(own, 0, cell, {"protocol": asdict(entry.protocol), "content": content})
 
 
 def test_a_shorter_training_is_named(tmp_path):

@@ -1,16 +1,12 @@
 """Loaders on made-up copies in the exact layout of the sources."""
 
 import gzip
-import hashlib
-import http.server
-import threading
 
 import numpy as np
 import pytest
 
 import heatfield as hf
 from heatfield_bench import datasets
-from heatfield_bench.datasets import fetch, fetch_zenodo
 
 RNG = np.random.default_rng(0)
 SWC = b"# made up\n1 1 0 0 0 1 -1\n2 3 10 0 0 1 1\n3 3 10 5 0 1 2\n"
@@ -21,12 +17,12 @@ def test_neuromorpho(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / f"{name}-1.CNG.swc").write_bytes(SWC)
         (tmp_path / name / f"{name}-2.CNG.swc.gz").write_bytes(gzip.compress(SWC))
-    dataset = datasets.load_neuromorpho(tmp_path)
+    dataset = datasets.load("neuromorpho", tmp_path)
     clouds, labels = dataset
     assert len(dataset) == 18
     assert np.bincount(labels).tolist() == [2] * 9
     assert {c.shape for c in clouds} == {(1024, 3)}
-    assert len(datasets.load_neuromorpho(tmp_path, per_class=1, budget=10)) == 9
+    assert len(datasets.load("neuromorpho", tmp_path, per_class=1, budget=10)) == 9
 
 
 def test_allen(tmp_path):
@@ -39,11 +35,11 @@ def test_allen(tmp_path):
             columns = {"s": np.arange(30.0)}
             hf.write_points(tmp_path / f"{number}.ply", RNG.normal(size=(30, 3)), columns)
     (tmp_path / "manifest.csv").write_text("\n".join(lines) + "\n")
-    dataset = datasets.load_allen(tmp_path, budget=20)
+    dataset = datasets.load("allen", tmp_path, budget=20)
     assert np.bincount(dataset.labels).tolist() == [2] * 7
     assert dataset.classes == datasets.ALLEN_STRUCTURES
     assert {c.shape for c in dataset.clouds} == {(20, 3)}
-    assert len(datasets.load_allen(tmp_path, per_class=1)) == 7
+    assert len(datasets.load("allen", tmp_path, per_class=1)) == 7
 
 
 def test_for_species20k(tmp_path):
@@ -56,7 +52,7 @@ def test_for_species20k(tmp_path):
             lines.append(f"{tree},{species},{species.split('_')[0]},made,{kind},20.1,/train/{tree:05d}.las")
             hf.write_points(tmp_path / "train" / f"{tree:05d}.las", RNG.normal(size=(25, 3)).round(3))
     (tmp_path / "tree_metadata_dev.csv").write_text("\n".join(lines) + "\n", encoding="utf-8-sig")
-    dataset = datasets.load_for_species20k(tmp_path, budget=16)
+    dataset = datasets.load("for_species20k", tmp_path, budget=16)
     assert np.bincount(dataset.labels).tolist() == [2] * 15
     assert {c.shape for c in dataset.clouds} == {(16, 3)}
 
@@ -83,12 +79,12 @@ def test_scop(tmp_path):
             )
     with gzip.open(tmp_path / "SCOPDataset.residue.avro.gz", "wb") as file:
         fastavro.writer(file, schema, entries)
-    dataset = datasets.load_scop(tmp_path, n_classes=2, per_class=4, budget=20)
-    assert dataset.classes == ("a.1", "b.2")
-    assert [len(c) for c in dataset.clouds] == [9, 20, 20, 20] * 2
+    dataset = datasets.load("scop", tmp_path, per_class=4, budget=20)
+    assert dataset.classes == ("a.1", "b.2", "c.3")
+    assert [len(c) for c in dataset.clouds] == [*[9, 20, 20, 20] * 2, 9]
     (tmp_path / "SCOPDataset.residue.avro.gz").write_bytes(gzip.compress(b"Obj\x01damaged"))
     with pytest.raises(hf.ReadError, match="damaged"):
-        datasets.load_scop(tmp_path)
+        datasets.load("scop", tmp_path)
 
 
 def test_intra(tmp_path):
@@ -107,7 +103,7 @@ def test_intra(tmp_path):
             f"generated/aneurysm/ad/a{k % 2 + 1}.ad\n"
         )
         (tmp_path / f"fileSplit/cls/negSplit_{k}.txt").write_text(f"generated/vessel/ad/v{k % 3 + 1}.ad\n")
-    dataset = datasets.load_intra(tmp_path)
+    dataset = datasets.load("intra", tmp_path)
     assert dataset.labels.tolist() == [0, 0, 0, 1, 1, 1]
     assert {c.shape for c in dataset.clouds} == {(12, 3)}
     assert [f.tolist() for f in dataset.folds[:2]] == [[1, 0, 0, 1, 0, 0], [0, 1, 0, 0, 1, 0]]
@@ -117,130 +113,11 @@ def test_atlas1(tmp_path):
     for name in ("b", "a"):
         (tmp_path / name).mkdir()
         hf.write_points(tmp_path / name / "1.ply", np.eye(3))
-    assert datasets.load_atlas1(tmp_path).classes == ("a", "b")
+    assert datasets.load("atlas1", tmp_path).classes == ("a", "b")
 
 
 @pytest.mark.parametrize("name", ["neuromorpho", "allen", "for_species20k", "scop", "intra", "atlas1"])
 def test_what_to_do_is_reported_where_there_is_nothing(tmp_path, name):
     with pytest.raises(FileNotFoundError, match=r"root=") as caught:
-        getattr(datasets, f"load_{name}")(tmp_path / "nothing")
+        datasets.load(name, tmp_path / "nothing")
     assert "nothing" in str(caught.value)
-
-
-BODY = bytes(range(256)) * 3000
-
-
-class Server(http.server.BaseHTTPRequestHandler):
-    """Serves BODY with ranges; the first answer breaks off half way."""
-
-    asked: list = []  # noqa: RUF012
-
-    def do_GET(self):
-        wanted = self.headers.get("Range")
-        Server.asked.append(wanted)
-        if self.path.endswith("records/7"):
-            port = self.server.server_address[1]
-            text = '{"files": [{"key": "b.bin", "checksum": "md5:%s", "links": {"self": "http://127.0.0.1:%d/b"}}]}'
-            reply = (text % (hashlib.md5(BODY).hexdigest(), port)).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(reply)))
-            self.end_headers()
-            self.wfile.write(reply)
-            return
-        start = int(wanted[6:-1]) if wanted else 0
-        self.send_response(206 if wanted else 200)
-        self.send_header("Content-Length", str(len(BODY) - start))
-        self.end_headers()
-        self.wfile.write(BODY[start:] if wanted else BODY[: len(BODY) // 2])
-
-    def log_message(self, *arguments):
-        pass
-
-
-def test_a_broken_download_continues_and_is_checked(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "heatfield_bench.datasets._SCHEMES", ("https", "http")
-    )  # the server here has no certificate
-    server = http.server.HTTPServer(("127.0.0.1", 0), Server)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    Server.asked.clear()
-    try:
-        url = f"http://127.0.0.1:{server.server_address[1]}/a"
-        good = "sha256:" + hashlib.sha256(BODY).hexdigest()
-        with pytest.raises(OSError, match=r"broke off|cannot reach"):
-            fetch(url, tmp_path / "a.bin", good)
-        assert not (tmp_path / "a.bin").exists()
-        assert fetch(url, tmp_path / "a.bin", good).read_bytes() == BODY
-        assert Server.asked[0] is None
-        assert Server.asked[1] == f"bytes={len(BODY) // 2}-"
-        fetch(url, tmp_path / "a.bin", good)  # there already: nothing is asked
-        assert len(Server.asked) == 2
-        (tmp_path / "b.bin.part").write_bytes(b"x" * 10)
-        with pytest.raises(OSError, match="md5 is"):
-            fetch_zenodo(7, ("b.bin",), tmp_path, api=f"http://127.0.0.1:{server.server_address[1]}/records")
-        assert not (tmp_path / "b.bin").exists()
-        assert not (tmp_path / "b.bin.part").exists()
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-@pytest.mark.parametrize(
-    ("key", "name"),
-    [("../../escaped", "escaped"), ("/etc/passwd", "passwd"), ("a\\..\\b.bin", "b.bin"), ("c", "c")],
-)
-def test_names_from_a_server_stay_in_the_folder(tmp_path, monkeypatch, key, name):
-    import heatfield_bench.datasets as module
-
-    reply = {"files": [{"key": key, "links": {"self": "https://host.invalid/x"}}]}
-    monkeypatch.setattr(module, "fetch_json", lambda _: reply)
-    asked = []
-    monkeypatch.setattr(module, "fetch", lambda *arguments: asked.append(arguments[1]))
-    fetch_zenodo(7, ("",), tmp_path)
-    assert asked == [tmp_path / name]
-
-
-@pytest.mark.parametrize("key", ["..", "a/", "", "C:x", "a/.."])
-def test_names_from_a_server_that_are_no_names(key):
-    from heatfield_bench.datasets import bare_name
-
-    with pytest.raises(OSError, match="no file name"):
-        bare_name(key)
-
-
-@pytest.mark.parametrize("scheme", ["file://", "http://host.invalid", "ftp://host.invalid", ""])
-def test_only_https_is_fetched(tmp_path, scheme):
-    (tmp_path / "secret").write_bytes(b"{}")
-    url = f"{scheme}{tmp_path / 'secret'}"
-    with pytest.raises(OSError, match="only https"):
-        fetch(url, tmp_path / "copy")
-    from heatfield_bench.datasets import fetch_json
-
-    with pytest.raises(OSError, match="only https"):
-        fetch_json(url)
-    assert not (tmp_path / "copy").exists()
-
-
-def test_a_redirection_is_held_to_https(tmp_path, monkeypatch):
-    import heatfield_bench.datasets as module
-
-    class Redirects(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(302)
-            self.send_header("Location", "ftp://127.0.0.1/secret")
-            self.end_headers()
-
-        def log_message(self, *arguments):
-            pass
-
-    server = http.server.HTTPServer(("127.0.0.1", 0), Redirects)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setattr(module, "_SCHEMES", ("https", "http"))
-    try:
-        with pytest.raises(OSError, match=r"'ftp://127\.0\.0\.1/secret' is not fetched: only https is"):
-            fetch(f"http://127.0.0.1:{server.server_address[1]}/a", tmp_path / "copy")
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -60,11 +60,13 @@ def test_a_network_is_the_same_alone_and_among_others_of_another_size(splits):
             np.testing.assert_allclose(b, c, atol=1e-5)
 
 
-def test_the_first_step_is_that_of_plain_numpy():
+def test_the_first_step_is_that_of_plain_numpy(monkeypatch):
     """One batch, one epoch of each pass: Adam's first step moves a weight by the rate, against its slope."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
-    (net,) = train_mlps([x], [y], 2, [0], widths=(), alpha=0.0, rate=1e-3, max_epochs=1)
+    monkeypatch.setattr("heatfield_bench._mlps.WIDTHS", ())
+    monkeypatch.setattr("heatfield_bench._mlps.ALPHA", 0.0)
+    (net,) = train_mlps([x], [y], 2, [0], max_epochs=1)
     draw = torch.Generator().manual_seed(0)
     flat = ((2 * torch.rand(8, generator=draw) - 1) * (6 / 5) ** 0.5).numpy().astype(float)
     w, b = flat[:6].reshape(3, 2), flat[6:]
@@ -76,8 +78,3 @@ def test_the_first_step_is_that_of_plain_numpy():
         b = b - rate * np.sign(delta.sum(axis=0))
     np.testing.assert_allclose(net.layers[0][0], w, atol=1e-6)
     np.testing.assert_allclose(net.layers[0][1], b, atol=1e-6)
-
-
-def test_counts_that_do_not_fit_are_named():
-    with pytest.raises(ValueError, match="1 tables, 2 rows of labels and 1 seeds"):
-        train_mlps([np.zeros((4, 2))], [np.zeros(4, int)] * 2, 2, [0])

@@ -1,30 +1,18 @@
-"""GraphCode: graphs, attention, training that goes on, saved models."""
-
-import copy
-import json
-import shutil
+"""GraphCode: graphs, attention, training that goes on."""
 
 import numpy as np
 import pytest
 
 from chance import chance_band, coin_labels
 from tests.helpers.estimator_checks import CHECKS, some_clouds
-from tests.helpers.forgery import forged, put, said
 
 pytest.importorskip("gudhi", reason="needs gudhi: pip install 'heatfield-bench[persistence]'")
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'heatfield-bench[torch]'")
 
-import heatfield as hf  # noqa: E402
 from heatfield_bench import baselines  # noqa: E402
 from heatfield_bench.baselines.bifiltration import bifiltration  # noqa: E402
 from heatfield_bench.baselines.graphcode import graph_of, pack_graphs  # noqa: E402
-from heatfield_bench.networks.graphcode import (  # noqa: E402  # noqa: E402
-    GraphAttention,
-    GraphBatches,
-    GraphCodeNet,
-    attend,
-    attend_by_torch,
-)
+from heatfield_bench.networks.graphcode import GraphAttention, GraphBatches, GraphCodeNet  # noqa: E402
 
 SMALL = {
     "n_slices": 3, "epochs": 2, "batch_size": 4, "random_state": 0, "progress": False,
@@ -38,7 +26,7 @@ def small(**options):
 
 def some_graph(m=50, **options):
     cloud = np.random.default_rng(0).random((m, 2))
-    complex_ = bifiltration(cloud, "alpha", 2, bandwidth=0.2, max_radius=1.0)
+    complex_ = bifiltration(cloud, 2, bandwidth=0.2, max_radius=1.0)
     thresholds = np.quantile(complex_.codensity[0], [0.3, 0.6, 1.0])
     return graph_of(complex_, (0, 1), thresholds, **{"edges": True, "max_bars": None, **options})
 
@@ -101,39 +89,6 @@ def test_attention_is_its_formula():
             for weight, e in zip(weights / weights.sum(), mine, strict=True):
                 expected[i, 3 * h : 3 * h + 3] += weight * values[source[e], h]
     np.testing.assert_allclose(layer(rows, *edges).detach().numpy(), expected, rtol=1e-5, atol=1e-6)
-
-
-def test_compiled_attention_and_its_gradients_are_those_of_torch():
-    _, _, *edges = random_edges(40, 200)
-    torch.manual_seed(0)
-    parts = [torch.randn(40, 3, 4), torch.randn(40, 3), torch.randn(40, 3)]
-    given = torch.randn(40, 3, 4)
-    found = []
-    for function in (attend, attend_by_torch):
-        mine = [part.clone().requires_grad_() for part in parts]
-        out = function(*mine, *edges)
-        (out * given).sum().backward()
-        found.append([out.detach(), *(part.grad for part in mine)])
-    for one, other in zip(*found, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
-    # In double precision, against differences.
-    mine = [part[:6].double().requires_grad_() for part in parts]
-    _, _, *few = random_edges(6, 10)
-    assert torch.autograd.gradcheck(lambda *p: attend(*p, *few), mine)
-
-
-@pytest.mark.parametrize("wrong", ["source", "starts", "length"])
-def test_edges_out_of_the_graph_are_refused(wrong):
-    _, _, source, starts = random_edges()
-    if wrong == "source":
-        source[3] = 7
-    elif wrong == "starts":
-        starts[2] = 1000
-    else:
-        starts = starts[:-1]
-    parts = torch.randn(7, 1, 2), torch.randn(7, 1), torch.randn(7, 1)
-    with pytest.raises(ValueError, match="nodes"):
-        attend(*parts, source, starts)
 
 
 def test_batches_hold_the_graphs_side_by_side():
@@ -241,49 +196,3 @@ def test_training_goes_on_to_the_same_weights(tmp_path, monkeypatch):
 def test_wrong_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         small(**options).fit(*some_clouds())
-
-
-@pytest.mark.parametrize("edges", [True, False])
-def test_loaded_predicts_the_same(edges, tmp_path):
-    clouds, labels = some_clouds()
-    model = small(edges=edges).fit(clouds, labels)
-    model.save(tmp_path / "model", notes={"unit": "mm"})
-    again = baselines.GraphCode.load(tmp_path / "model")
-    np.testing.assert_array_equal(again.predict_proba(clouds), model.predict_proba(clouds))
-    assert again.notes_ == {"unit": "mm"}
-    assert again.history_ == model.history_
-
-
-FORGERIES = {
-    "weights that are no numbers": put("network.layers.0.linear.weight", (0, 0), np.nan),
-    "scale": put("nodes.scale", 0, 0.0),
-    "a tensor missing": lambda _f, t: t.pop("network.head.0.bias"),
-    "a shape": lambda _f, t: t.update({"network.head.0.bias": t["network.head.0.bias"][:-1]}),
-    "huge width": said("params", "network", value={"pairs": [["widths", [10**9]]]}),
-    "word as width": said("params", "network", value={"pairs": [["widths", ["8"]]]}),
-    "slices": said("params", "n_slices", value=4),
-    "thresholds": said("thresholds", value=[1.0, 0.5, 0.2]),
-    "edges": said("params", "edges", value="yes"),
-    "history": said("history", value=None),
-    "checkpoint": said("params", "checkpoint", value="somewhere"),
-}
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("saved") / "model"
-    small().fit(*some_clouds()).save(folder)
-    return folder
-
-
-@pytest.mark.parametrize("kind", FORGERIES)
-def test_forged_model_is_a_value_error(kind, saved, tmp_path):
-    folder = tmp_path / "model"
-    shutil.copytree(saved, folder)
-    before = copy.deepcopy(json.loads((folder / "model.json").read_text()))
-    forged(folder, lambda _f, _t: None)
-    baselines.GraphCode.load(folder)
-    forged(folder, FORGERIES[kind])
-    assert json.loads((folder / "model.json").read_text()) != before
-    with pytest.raises(hf.ReadError, match=r"model: (cannot be loaded|not a whole model)"):
-        baselines.GraphCode.load(folder)

@@ -29,7 +29,7 @@ def random_complex(seed, vertices=6):
 
 def geometric_complex(seed, m=12):
     cloud = np.random.default_rng(seed).random((m, 2))
-    found = bifiltration(cloud, "alpha", 2, bandwidth=0.15, max_radius=0.3)
+    found = bifiltration(cloud, 2, bandwidth=0.15, max_radius=0.3)
     values = found.codensity[0]
     return found.scaled(0.3, values.min(), values.max())
 

@@ -1,7 +1,6 @@
 """What FPFH, HKS, WKS and LocalCovariance have in common: manners, names, pooling, odd clouds."""
 
 import inspect
-import json
 import pickle
 import re
 from pathlib import Path
@@ -14,7 +13,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import heatfield as hf
-import heatfield_bench as hb
 import reference_descriptors as reference
 from heatfield.models.read_out import GapImputer
 from heatfield_bench.baselines import FPFH, HKS, WKS, LocalCovariance
@@ -22,7 +20,6 @@ from open3d_here import needs_open3d
 from tests.helpers.agreement import assert_agree
 from tests.helpers.clouds import cloud, on_grid, rotation
 from tests.helpers.estimator_checks import CHECKS, some_clouds
-from tests.helpers.process import run_python
 
 ALL = [
     pytest.param(FPFH(), id="FPFH", marks=needs_open3d),
@@ -39,18 +36,6 @@ def deviation(here, there):
     assert (np.isnan(here) == np.isnan(there)).all()
     known = np.isfinite(here)
     return np.linalg.norm(here[known] - there[known]) / np.linalg.norm(here[known])
-
-
-def test_import_loads_nothing_heavy():
-    code = "import heatfield_bench.baselines, json, sys; print(json.dumps(list(sys.modules)))"
-    heavy = {"numpy", "scipy", "numba", "sklearn", "torch", "open3d", "matplotlib"}
-    assert heavy.isdisjoint(json.loads(run_python(code)))
-
-
-def test_names_of_the_package():
-    assert {"DescriptorClassifier", *WIDTHS} <= {*dir(hb.baselines)}
-    with pytest.raises(AttributeError, match=r"module 'heatfield_bench.baselines' has no attribute 'PFH'"):
-        hb.baselines.PFH  # noqa: B018
 
 
 @pytest.mark.parametrize("check", OWN_CHECKS, ids=lambda c: c.__name__)

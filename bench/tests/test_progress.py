@@ -17,8 +17,8 @@ def test_scores_have_names_and_one_is_singular(tmp_path, metric, words, capsys):
     def run(_, chosen):
         yield from ((k, {"scores": {"none": {metric: 50.0 + k}}, "test": 9}) for k in chosen)
 
-    facts = FACTS | {"protocol": {"metric": metric, "count": 3}}
-    job = replace(counted([], splits=1), run=run, facts=lambda _: facts)
+    metadata = FACTS | {"protocol": {"metric": metric, "count": 3}}
+    job = replace(counted([], splits=1), run=run, metadata=lambda _: metadata)
     run_jobs(Context(Store(tmp_path)), [job])
     start = f"accuracy / some data / a (paper): {words} 50.00, 1 split; 1 of 1 cell, about "
     assert capsys.readouterr().out.startswith(start)
@@ -53,7 +53,7 @@ def test_records_of_one_table_are_told_apart(tmp_path):
 
 def test_only_what_was_computed_says_how_long_the_rest_takes(capsys):
     run = _Run(Context(Store("none")), False, Run(), total=8, left=8.0)
-    run.come(2, 2.0)
+    run.done = 2
     run.counts["failed"] = 2
     run.say("a")
     run.spent, run.cost, run.left = 7.0, 1.0, 3.0

@@ -27,7 +27,7 @@ def key(method="a", **recipe):
     return Key("accuracy", "some data", method, recipe, (None, None), "paper")
 
 
-def counted(seen, *, fails=(), name="a", splits=3, together=True, facts=FACTS, score=50.0):
+def counted(seen, *, fails=(), name="a", splits=3, together=True, metadata=FACTS, score=50.0):
     """A job that notes which splits it was asked for."""
 
     def run(_, chosen):
@@ -37,7 +37,7 @@ def counted(seen, *, fails=(), name="a", splits=3, together=True, facts=FACTS, s
             seen.append(k)
             yield k, {"scores": {"none": {"oa": score + k}}, "test": 9}
 
-    return Job(key(name), tuple(range(splits)), 1.0, run, lambda _: facts, together)
+    return Job(key(name), tuple(range(splits)), 1.0, run, lambda _: metadata, together)
 
 
 def cells(store, method="a"):
@@ -110,8 +110,8 @@ def test_what_is_shown_is_of_the_data_used_last(tmp_path, monkeypatch):
     for hour, content in ((1, "old"), (3, "new"), (2, "older")):
         monkeypatch.setattr("heatfield_bench._results.now", lambda hour=hour: f"2030-01-01 0{hour}:00 UTC")
         store.add(key(), hour, CELL, FACTS | {"content": content})
-    assert store.read(key()).facts["content"] == "new"
-    assert [record.facts["content"] for record in store.records()] == ["new"]
+    assert store.read(key()).metadata["content"] == "new"
+    assert [record.metadata["content"] for record in store.records()] == ["new"]
 
 
 def test_again_replaces_each_cell_when_the_new_one_is_finished(tmp_path):
@@ -151,13 +151,13 @@ def test_a_run_that_ends_early_keeps_the_cells_it_did_not_replace(tmp_path, end,
 class Here(Executor):
     """Work that is done at once; ``dies`` after so many tasks, or reads other data."""
 
-    def __init__(self, dies=None, facts=None):
-        self.dies, self.facts, self.count = dies, facts, 0
+    def __init__(self, dies=None, metadata=None):
+        self.dies, self.metadata, self.count = dies, metadata, 0
 
     def submit(self, work, *given):
         future, self.count = Future(), self.count + 1
-        if self.facts is not None:
-            other = {"facts": lambda _: self.facts}
+        if self.metadata is not None:
+            other = {"metadata": lambda _: self.metadata}
             given = [replace(g, job=replace(g.job, **other)) if isinstance(g, Task) else g for g in given]
         if self.count == self.dies:
             future.set_exception(ConnectionError("the scheduler is gone"))
@@ -177,7 +177,7 @@ def test_a_cluster_that_dies_keeps_the_old_cells(tmp_path):
 
 
 def test_a_worker_with_other_data_is_an_error(tmp_path, capsys):
-    options = Run(executor=Here(facts=FACTS | {"content": "other"}), progress=False)
+    options = Run(executor=Here(metadata=FACTS | {"content": "other"}), progress=False)
     counts = run_jobs(Context(Store(tmp_path)), [counted([])], options=options)
     assert (counts["computed"], counts["failed"]) == (0, 3)
     assert "the data that the worker reads are not those of the caller" in capsys.readouterr().err
@@ -217,11 +217,11 @@ _WRITER = """
 import sys
 from heatfield_bench._results import Key, Store
 store = Store(sys.argv[1])
-facts = {"content": "c", "splits": "s", "protocol": {"metric": "oa", "count": 10**9}}
+metadata = {"content": "c", "splits": "s", "protocol": {"metric": "oa", "count": 10**9}}
 print("ready", flush=True)
 for split in range(10**9):
     key = Key("accuracy", "some data", "a", {}, (None, None), "paper")
-    store.add(key, split, {"scores": {"none": {"oa": 1.0}}, "test": 1}, facts)
+    store.add(key, split, {"scores": {"none": {"oa": 1.0}}, "test": 1}, metadata)
 """
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import platform
 
 # One place finds these facts, for result files and for the records of `heatfield bench`.
-from heatfield_bench._machine import cores as cores
-from heatfield_bench._machine import load_average as load_average
-from heatfield_bench._machine import now as now
-from heatfield_bench._machine import processor as processor
-from heatfield_bench._machine import version_of as version_of
+from heatfield_bench._results import cores as cores
+from heatfield_bench._results import load_average as load_average
+from heatfield_bench._results import now as now
+from heatfield_bench._results import processor as processor
+from heatfield_bench._results import version_of as version_of
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "open3d-cpu", "jakteristics")
 

@@ -10,10 +10,8 @@ import numpy as np
 
 from benchmarks.lib.terrain import DENSITY
 from heatfield._signatures.scales import geometric
-from heatfield._survey.plan import GRIDS, Plan, grid_points, grid_seconds, tile_grids, tile_seconds
-from heatfield._survey.settings import SurveySettings
-from heatfield._survey.tiles import Tile
-from heatfield._survey.whole import Whole
+from heatfield._survey.plan import GRIDS, Plan, Whole, grid_points, grid_seconds, tile_grids, tile_seconds
+from heatfield._survey.tiles import SurveySettings, Tile
 from heatfield.core.costs import Costs
 
 # What the model has prices for: the sums. All else is taken from what was measured.

@@ -45,7 +45,7 @@ from ._base.check import thread_count
 from ._base.children import safe_children
 from ._base.files import clear_unfinished, remove_unfinished, write_atomically
 from ._base.optional import need
-from ._base.progress import progress_bar, silence
+from ._base.progress import progress_bar, show_progress, silence
 from ._base.threads import stopping
 from .core.costs import Costs, fixed_costs
 from .options import Run
@@ -109,6 +109,7 @@ class Job:
             self._stack.enter_context(lock(self.folder, self.out))
             for path in (self.out, *self.beside):
                 clear_unfinished(path)
+        self._stack.enter_context(show_progress(self.options.progress))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -170,25 +170,18 @@ def test_a_data_set_is_short():
     clouds = [np.random.default_rng(k).random((1000 + k, 3)) for k in range(308)]
     classes = tuple(f"class {k}" for k in range(44))
     data = Dataset(clouds, np.arange(308) % 44, classes, tuple(f"folder/{k}.ply" for k in range(308)))
-    lines, page = check(data)
-    assert lines[0] == "Dataset of 308 clouds in 3 dimensions"
-    assert "1,000 to 1,307 per cloud" in lines[1]
-    assert lines[2].split()[1] == "44:"
-    assert page.tags.count("rect") == 12
+    assert repr(data).startswith("Dataset of 308 clouds, 1,000 to 1,307 points each, 3 dimensions, classes: ")
     assert len(repr(data)) < 1000
-    assert len(data._repr_html_()) < 10_000
 
 
 def test_data_sets_of_every_kind():
     hostile = Dataset([np.zeros((2, 3))], np.array([0]), (HOSTILE, HOSTILE * 30), (HOSTILE,))
-    lines, page = check(hostile)
-    assert "\x1b" not in "".join(lines)
-    assert "script" not in page.tags
-    check(Dataset([], np.array([], int), (), ()))
+    assert "\x1b" not in repr(hostile)
+    assert "Dataset of 0 clouds" in repr(Dataset([], np.array([], int), (), ()))
     mixed = Dataset(
         [np.zeros((0, 2)), np.zeros((1, 3))], np.array([0, 0]), ("a",), (), (np.array([True, False]),)
     )
-    assert check(mixed)[0][0] == "Dataset of 2 clouds in 2, 3 dimensions"
+    assert "2, 3 dimensions" in repr(mixed)
 
 
 @pytest.mark.parametrize("variant", ["simple", "desc", "joint"])

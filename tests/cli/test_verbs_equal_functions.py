@@ -33,6 +33,14 @@ CASES = {
             groups="groups.csv", **QUICK,
         ),
     ),
+    "train": (
+        ["train", "in", "-o", "OUT", "--head", "lda", "--folds", "2", "--budget", "20", *WORDS],
+        lambda out: hf.train_files("in", out, head="lda", folds=2, budget=20, **QUICK),
+    ),
+    "predict": (
+        ["predict", "model", "in", "-o", "OUT.csv"],
+        lambda out: hf.predict_files("model", "in", f"{out}.csv"),
+    ),
     "search build": (
         ["search", "build", "in", "-o", "OUT", "--metric", "cosine", *WORDS],
         lambda out: hf.build_index("in", out, metric="cosine", **QUICK),
@@ -67,6 +75,7 @@ def place(tmp_path, monkeypatch):
     groups = [*files, "ball/broken.ply"]
     Path("groups.csv").write_text("file,group\n" + "".join(f"{f},{f[-5]}\n" for f in groups))
     hf.build_index("in", "index", **QUICK)
+    hf.train_files("in", "model", head="lda", folds=0, **QUICK)
     return tmp_path
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -32,6 +32,7 @@ def test_exponentials_are_zero_before_subnormals():
     assert np.isnan(powers(np.array([np.nan, -1.0]))).tolist() == [True, False]
 
 
+@settings(deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
 @given(arrays(np.float64, st.integers(1, 60), elements=st.floats(-1e3, 1e3) | st.sampled_from([0.0, 1.0])))
 def test_percentiles_are_those_of_numpy(values):
     out = np.empty((1, 1, 5))

@@ -24,7 +24,7 @@ def test_a_figure_that_was_changed_is_noticed():
         figures.filled("<!-- figures: unheard -->\n<!-- end of figures -->")
 
 
-@pytest.mark.parametrize("block", figures.BLOCKS)
+@pytest.mark.parametrize("block", [name for name, (result, _) in figures.BLOCKS.items() if result])
 def test_a_block_stands_in_one_page_that_names_script_and_result_file(block):
     found = [page for page in PAGES.values() if f"<!-- figures: {block} -->" in page.read_text()]
     assert len(found) == 1

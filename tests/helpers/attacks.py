@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from heatfield.io._numpy import npy_bytes
+from heatfield.io.formats.arrays import write_npy
 
 DIGITS = b"9" * 4299  # Python reads integers of up to 4,300 digits, but does not print longer products
 
@@ -25,7 +25,7 @@ def _zip(method: int, name: str = "points.npy") -> bytes:
     """An archive whose only entry is damaged after it was packed."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
-        archive.writestr(name, npy_bytes(np.eye(3), {}))
+        archive.writestr(name, write_npy(np.eye(3), {}))
     data = bytearray(buffer.getvalue())
     start = 30 + len(name)
     data[start + 4 : start + 40] = b"\xff" * 36
@@ -142,6 +142,16 @@ HUNGRY: dict[str, Callable[[], bytes]] = {
     "solid.stl": lambda: b"solid a\n" + b"vertex 0 0 0\n" * 750_000 + b"endsolid\n",
     "corners.stl.gz": lambda: _gzipped(bytes(80) + struct.pack("<I", 1_600_000) + bytes(80_000_000)),
     "atoms.pdb.gz": lambda: _gzipped(b"ATOM      1  CA  GLY A   1      10.000  11.000  12.000\n" * 1_400_000),
+    "chains.pdb": lambda: b"".join(
+        b"ATOM      1  CA  GLY%2d%4d      10.000  11.000  12.000\n" % (i * 37 % 100, i % 9999)
+        for i in range(180_000)
+    ),
+    "blocks.cif": lambda: b"".join(b"data_a%d\n_a.b c\n" % i for i in range(500_000)),
+    "values.cif": lambda: (
+        b"data_a\nloop_\n_atom_site.Cartn_x\n_atom_site.Cartn_y\n_atom_site.Cartn_z\n"
+        + b"_atom_site.label_atom_id\n"
+        + b"11.1 2.2 1.1 CA\n" * 610_000
+    ),
     "atoms.cif": lambda: _cif(400_000).replace(b"G" * 60_000, b"GLY"),
     "rows.swc.gz": lambda: _gzipped(b"1 1 0 0 0 1 -1\n" * 5_000_000),
     "packed.ply.gz": lambda: _gzipped(

@@ -11,9 +11,7 @@ from tests.helpers.dialects import DIALECTS
 from tests.helpers.file_samples import SAMPLES
 
 CONTENTS = {name: content for name, (content, _) in SAMPLES.items()}
-CONTENTS |= {
-    d.name: d.content for d in DIALECTS if d.name in ("chemistry.xyz", "extended.xyz", "more.h5", "old.h5")
-}
+CONTENTS |= {d.name: d.content for d in DIALECTS if d.name in ("extended.xyz", "old.h5")}
 RELAXED = settings(
     max_examples=40,
     deadline=None,

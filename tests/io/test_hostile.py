@@ -35,7 +35,20 @@ def test_cut_at_every_byte(tmp_path, name):
     content, count = SAMPLES[name]
     path = tmp_path / name
     binary = not name.startswith(
-        ("a.swc", "a.pdb", "a.cif", "a.obj", "a.csv", "a.xyz", "a.txt", "text", "a.pts")
+        (
+            "a.swc",
+            "a.pdb",
+            "a.cif",
+            "a.obj",
+            "a.csv",
+            "a.xyz",
+            "a.extxyz",
+            "a.txt",
+            "text",
+            "a.pts",
+            "a.ply",
+            "a.pcd",
+        )
     )
     for size in range(len(content)):
         path.write_bytes(content[:size])

@@ -190,6 +190,6 @@ def test_descriptions(tmp_path):
     ],
 )
 def test_the_unit_of_length_is_that_of_the_coordinate_system(text, unit):
-    from heatfield.io._las_records import Record, length_unit
+    from heatfield.io import Record, length_unit
 
     assert length_unit([Record("LASF_Projection", 2112, "", text.encode())]) == unit

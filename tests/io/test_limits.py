@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import heatfield as hf
+from heatfield.io.formats import REGISTRY
 from tests.helpers import raw
 from tests.helpers.attacks import ESCAPES, HUNGRY
 
@@ -27,7 +29,7 @@ def test_only_read_errors_escape(tmp_path, name):
 def test_whatever_a_reader_throws_becomes_a_read_error(tmp_path, monkeypatch):
     """The last guard: a fault of the reader itself names the file and keeps its cause."""
     (tmp_path / "a.xyz").write_bytes(b"1 2 3\n")
-    monkeypatch.setattr("heatfield.io._read.read_table", lambda *_: 1 / 0)
+    monkeypatch.setitem(REGISTRY, "table", replace(REGISTRY["table"], read=lambda *_: 1 / 0))
     with pytest.raises(hf.ReadError, match=r"a\.xyz.*ZeroDivisionError") as caught:
         raw.read_cloud(tmp_path / "a.xyz")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -35,7 +37,7 @@ def test_whatever_a_reader_throws_becomes_a_read_error(tmp_path, monkeypatch):
 
 CHILD = """
     import gc, resource, sys, heatfield as hf
-    import h5py, laspy, lazrs, pyarrow.parquet
+    import gemmi, h5py, laspy, lazrs, pyarrow.parquet
     memory = lambda key: int(next(l for l in open("/proc/self/status") if l.startswith(key)).split()[1])
     for path in sys.argv[1:]:
         gc.collect()

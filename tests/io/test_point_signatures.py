@@ -5,7 +5,7 @@ import pytest
 
 import heatfield as hf
 from heatfield.io import write_signatures
-from heatfield.io._point_signatures import coordinate_unit
+from heatfield.io.write import coordinate_unit
 from tests.helpers import raw
 from tests.helpers.file_samples import PDB
 

@@ -112,7 +112,7 @@ def test_molecules(put, name, content):
 
 
 def test_ply_columns_are_found_by_name(put):
-    cloud = raw.read_cloud(put("a.ply", SAMPLES["text.ply"][0]))
+    cloud = raw.read_cloud(put("a.ply", SAMPLES["a.ply"][0]))
     assert cloud.points.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
     assert cloud.columns["red"].dtype == np.uint8
     assert cloud.faces.tolist() == [[0, 1, 2], [0, 2, 3]]
@@ -126,14 +126,14 @@ def test_big_endian_ply(put):
 
 
 def test_pcd_forms(put):
-    text = raw.read_cloud(put("a.pcd", SAMPLES["text.pcd"][0]))
+    text = raw.read_cloud(put("a.pcd", SAMPLES["a.pcd"][0]))
     assert text.points.tolist() == [[1, 2, 3], [6, 7, 8]]
     assert text.columns["h_1"].tolist() == [5, 10]
     assert raw.read_points(put("b.pcd", SAMPLES["packed.pcd"][0])).tolist() == [[1, 2, 3], [1, 2, 4]]
 
 
 def test_meshes_have_faces(put):
-    for name in ("a.off", "a.obj", "text.stl", "binary.stl"):
+    for name in ("a.off", "a.obj", "text.stl", "a.stl"):
         cloud = raw.read_cloud(put(name, SAMPLES[name][0]))
         assert cloud.faces is not None
         assert cloud.faces.max() < len(cloud.points)
@@ -213,7 +213,7 @@ def test_without_the_extra_libraries(put, monkeypatch):
 
     for library in ("laspy", "lazrs", "pyarrow", "pyarrow.parquet"):
         monkeypatch.setitem(sys.modules, library, None)
-    for name in ("little.ply", "text.pcd", "a.swc", "a.pdb", "a.csv", "a.npz", "a.obj"):
+    for name in ("little.ply", "a.pcd", "a.swc", "a.pdb", "a.csv", "a.npz", "a.obj"):
         assert len(raw.read_points(put(name, SAMPLES[name][0]))) > 0
     for name in ("a.las", "a.laz", "a.parquet"):
         with pytest.raises(hf.ReadError, match=r"pip install 'heatfield\[io\]'"):

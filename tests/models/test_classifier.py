@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import heatfield as hf
 from tests.helpers.clouds import rotation
@@ -29,15 +29,6 @@ def test_learns(head):
     assert (model.classes_[proba.argmax(axis=1)] == model.predict(clouds[30:])).all()
 
 
-@pytest.mark.parametrize("head", ["lda", "svm"])
-def test_probabilities_of_many_classes(head):
-    clouds, labels = hf.datasets.make_orbit5k(n_per_class=8, n_points=120)
-    model = hf.HFSClassifier("simple", head=head).fit(clouds, labels)
-    proba = model.predict_proba(clouds)
-    assert proba.shape == (40, 5)
-    assert (model.classes_[proba.argmax(axis=1)] == model.predict(clouds)).all()
-
-
 def test_variant_auto_is_joint():
     clouds, labels = some_clouds(12)
     own = hf.HFSClassifier(head="lda", n_scales=3).fit(clouds, labels)
@@ -45,19 +36,6 @@ def test_variant_auto_is_joint():
     np.testing.assert_array_equal(own.predict_proba(clouds), joint.predict_proba(clouds))
     assert own.descriptor_.variant == "joint"
     assert own.variant == "auto"
-
-
-def test_same_seed_same_model():
-    clouds, labels = some_clouds(20)
-    first, second = (
-        hf.HFSClassifier(random_state=3).fit(clouds, labels).predict_proba(clouds) for _ in range(2)
-    )
-    np.testing.assert_array_equal(first, second)
-
-
-def test_takes_part_in_cross_validation_of_scikit_learn():
-    clouds, labels = some_clouds(24)
-    assert cross_val_score(hf.HFSClassifier("simple", head="lda"), clouds, labels, cv=3).mean() > 0.9
 
 
 @pytest.mark.parametrize("variant", ["simple", "desc", "joint"])
@@ -128,13 +106,6 @@ def test_features_that_do_not_fit(call, message):
     rows = hf.HFSDescriptor("simple").fit_transform(clouds)
     with pytest.raises(ValueError, match="^" + re.escape(message)):
         call(rows, labels)
-
-
-def test_features_need_a_fit():
-    for ask in ("predict_features", "predict_proba_features"):
-        with pytest.raises(ValueError, match="not fitted"):
-            getattr(hf.HFSClassifier(), ask)(np.zeros((2, 336)))
-    assert not hasattr(hf.HFSClassifier(), "n_dims_")
 
 
 # --- input ---------------------------------------------------------------------------

@@ -13,7 +13,7 @@ COUNT = int(os.environ.get("FORGERIES", "400"))
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    for library in ("torch", "faiss", "heatfield_bench"):
+    for library in ("torch", "faiss"):
         pytest.importorskip(library)
     return fuzz_models.sound_files(tmp_path_factory.mktemp("samples"))
 

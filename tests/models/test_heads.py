@@ -12,7 +12,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
 import heatfield as hf
-from heatfield.models.heads import Discriminants, Network, Readout, SupportVectors, Trees, softmax, take
+from heatfield.models.heads import Discriminants, Network, SupportVectors, Trees, softmax
 from heatfield.models.read_out import GaussianSVC, head_pipeline
 
 SAME = {"rtol": 0.0, "atol": 1e-12}
@@ -177,7 +177,7 @@ def test_trees_of_another_form_are_a_clear_error(grown, change, words):
     [
         ("left", 0, "nodes that they do not have"),
         ("right", 10**6, "nodes that they do not have"),
-        ("feature", 3, "beyond the 3"),
+        ("feature", 3, "a feature index >= 3"),
         ("value", np.nan, "non-finite"),
         ("threshold", np.nan, "'threshold' must be"),
         ("starts", 1, "do not fit together"),
@@ -188,25 +188,3 @@ def test_trees_with_wrong_numbers_are_refused(grown, name, value, words):
     tensors[name][0] = value
     with pytest.raises(ValueError, match=words):
         Trees.loaded(tensors, 3, 2)
-
-
-def test_trees_of_other_classes_are_refused(grown):
-    with pytest.raises(ValueError, match="not those of 5 classes"):
-        Trees.loaded(Trees.of(*grown).tensors(), 3, 5)
-
-
-def test_an_array_is_taken_once():
-    tensors = {"a": np.arange(6.0).reshape(2, 3)}
-    assert take(tensors, "a", np.float64, (2, None)).shape == (2, 3)
-    assert tensors == {}
-    with pytest.raises(ValueError, match="'a' is missing"):
-        take(tensors, "a", np.float64, (2, None))
-
-
-def test_numbers_out_of_range_are_an_error():
-    rows, labels, new = some_rows(3)
-    head = Discriminants.of(KINDS["lda"][1].fit(rows, labels))
-    head.coef[:, ::2], head.coef[:, 1::2] = 1e308, -1e308
-    zero, one = np.zeros(9), np.ones(9)
-    with pytest.raises(ValueError, match="its numbers are out of range"):
-        Readout(zero, zero, one, np.zeros(9, bool), head).predict(new)

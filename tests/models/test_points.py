@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.neighbors import KNeighborsClassifier
 
 import heatfield as hf
 from heatfield.models import points as module
@@ -15,8 +14,17 @@ from heatfield.models.features_at_lengths import (
     features_at_lengths,
     height_above_floor,
 )
-from heatfield.models.point_scores import confusion, groups_of, importance, iou, mean_iou, scores_of
-from heatfield.models.points import balanced_rows, extent_of, propose_lengths
+from heatfield.models.points import (
+    balanced_rows,
+    confusion,
+    extent_of,
+    groups_of,
+    importance,
+    iou,
+    mean_iou,
+    propose_lengths,
+    scores_of,
+)
 from tests.helpers.forgery import forged, put, said
 
 LENGTHS = (0.2, 0.5, 1.0)
@@ -121,8 +129,7 @@ def test_a_loaded_model_predicts_the_same(forest, model, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (said("params", "reader", value="nearest"), "its reader is 'nearest'"),
-        (said("features", "lengths", value=[0.2, 0.5]), "its trees read features beyond"),
+        (said("features", "lengths", value=[0.2, 0.5]), "a tree uses a feature index >="),
         (said("features", "n_dims", value=10**6), "2 or 3 coordinates"),
         (said("features", "colour", value=1), "colour"),
         (said("schema", value=1), "was trained on features of schema 1"),
@@ -156,16 +163,6 @@ def test_columns_words_and_ignored_labels(forest):
     assert (found == names[labels[1]])[own].mean() > 0.99, "the column gives the label away"
     with pytest.raises(ValueError, match="has no column 'intensity'; it has none"):
         model.predict(clouds[1:2])
-
-
-def test_another_reader_predicts_but_cannot_be_saved(forest, tmp_path):
-    clouds, labels = forest
-    reader = KNeighborsClassifier(5)
-    model = hf.HFSPointClassifier(lengths=LENGTHS, blocks=["dimension"], reader=reader)
-    model.fit(clouds[:1], labels[:1])
-    assert model.predict(clouds[1:2])[0].shape == (1500,)
-    with pytest.raises(ValueError, match="only reader='boosting' can be saved"):
-        model.save(tmp_path / "m")
 
 
 def test_scores_of_a_small_confusion_matrix():
@@ -274,7 +271,6 @@ def test_files_are_read_by_nodes(tmp_path):
         ({"blocks": "height"}, "must be a sequence of names"),
         ({"cell": -1}, "cell must be a number above 0, got -1"),
         ({"tol": 2}, "tol must be a number between 0 and 1"),
-        ({"reader": "forest"}, "reader must be 'boosting'"),
         ({"class_weight": "even"}, "class_weight must be one of 'balanced', 'none'"),
         ({"iterations": 0}, "iterations must be an integer"),
         ({"points_per_class": 0}, "points_per_class must be"),

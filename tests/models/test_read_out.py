@@ -15,7 +15,6 @@ from heatfield.models.read_out import (
     GapImputer,
     RoundOffScaler,
     magnitudes,
-    mean_recall,
     split_folds,
 )
 from tests.helpers.estimator_checks import some_clouds
@@ -96,10 +95,6 @@ def test_one_group_for_a_class_leaves_no_choice():
         hf.HFSClassifier("simple").fit(clouds, labels, groups=groups)
     model = hf.HFSClassifier("simple", head="lda", n_scales=3).fit(clouds, labels, groups=groups)
     assert "two groups" in model.uncalibrated()
-
-
-def test_mean_recall_counts_the_classes_there_are():
-    assert mean_recall(np.array([0, 0, 0, 1]), np.array([0, 0, 2, 1])) == pytest.approx((2 / 3 + 1) / 2)
 
 
 # --- gaps and round-off --------------------------------------------------------------

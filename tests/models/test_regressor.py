@@ -1,7 +1,6 @@
 """HFSRegressor and HFSNetworkRegressor: a number of each cloud."""
 
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from heatfield.models import regressor
 from heatfield.models.heads import Line, VectorSum
 from heatfield.models.read_out import RoundOffScaler, plain_gamma
 from heatfield.models.regressor import STRENGTHS, _Prepared, determination, number_folds, scores_of
-from tests.helpers.clouds import rotation
 from tests.helpers.estimator_checks import CHECKS, some_clouds
 from tests.helpers.forgery import forged, put, said
 from tests.helpers.small_networks import SMALL
@@ -85,13 +83,6 @@ def test_networks_learn(variant):
     assert set(model.history_[0]) == {"loss", "r2", "seconds"}
 
 
-def test_rotation_changes_no_prediction():
-    clouds, share = flat_clouds(40)
-    model = hf.HFSRegressor().fit(clouds, share)
-    turned = [cloud @ rotation(3, seed=i).T for i, cloud in enumerate(clouds)]
-    np.testing.assert_allclose(model.predict(turned), model.predict(clouds), atol=1e-6)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_same_seed_same_bits(kind, tmp_path):
     clouds, share = flat_clouds(20)
@@ -134,19 +125,6 @@ def test_auto_takes_no_support_vectors_for_many_clouds(monkeypatch):
     monkeypatch.setattr(regressor, "MOST_FOR_VECTORS", 30)
     clouds, share = flat_clouds(31)
     assert set(hf.HFSRegressor("simple", n_scales=3).fit(clouds, share).head_scores_) == {"ridge"}
-
-
-def test_noise_is_regularised_and_signal_is_not():
-    rng = np.random.default_rng(0)
-    features, scaler = rng.normal(size=(80, 40)), RoundOffScaler()
-    folds = number_folds(80, 5, None, 0)
-
-    def best(target):
-        scores = scores_of(("ridge",), features, target, scaler, folds)
-        return max(scores, key=scores.__getitem__)[1]
-
-    assert best(features @ rng.normal(size=40)) <= 0.1
-    assert best(rng.normal(size=80)) >= 1e3
 
 
 def test_scores_are_those_of_rows_held_out():
@@ -237,17 +215,6 @@ def test_few_clouds_and_equal_numbers():
     np.testing.assert_allclose(network().fit(clouds, [4] * 5).predict(clouds), 4.0, atol=3.0)
 
 
-def test_gaps_are_filled_and_unlike_clouds_reported():
-    clouds, share = flat_clouds(20)
-    with pytest.warns(hf.HeatFieldWarning, match="two distinct points"):
-        model = hf.HFSRegressor("simple").fit([*clouds[:4], clouds[4][:1], *clouds[5:]], share)
-    with pytest.warns(hf.HeatFieldWarning, match="two distinct points") as caught:
-        assert np.isfinite(model.predict([clouds[0], clouds[4][:1]])).all()
-    assert {w.filename for w in caught} == {__file__}
-    with pytest.warns(hf.HeatFieldWarning, match="unlike the training set"):
-        model.predict([1000 * clouds[0]])
-
-
 # --- saved ---------------------------------------------------------------------------
 
 
@@ -307,49 +274,6 @@ def test_heads_are_those_of_scikit_learn():
         np.testing.assert_allclose(line.margins(new)[:, 0], theirs.predict(new), atol=1e-12)
     again = Line.loaded(dict(line.tensors()), line.values(), 5, 0)
     np.testing.assert_array_equal(again.margins(new), line.margins(new))
-
-
-def test_an_empty_tube_has_no_vectors():
-    rows = np.random.default_rng(0).normal(size=(6, 3))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ((_, head),) = _Prepared.of(rows, np.ones(6), RoundOffScaler()).fits("svm", (1.0,))
-    assert len(head.vectors) == 0
-    np.testing.assert_array_equal(head.margins(rows), 1.0)
-
-
-def test_determination():
-    assert determination(np.array([1.0, 2, 3]), np.array([1.0, 2, 3])) == 1.0
-    assert determination(np.array([1.0, 2, 3]), np.array([2.0, 2, 2])) == 0.0
-    assert determination(np.array([1.0, 1]), np.array([1.0, 1])) == 1.0
-    assert determination(np.array([1.0, 1]), np.array([1.0, 2])) == 0.0
-
-
-def test_a_killed_training_of_numbers_goes_on(tmp_path):
-    torch = pytest.importorskip("torch")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    from heatfield.nn import training
-
-    clouds, share = flat_clouds(20)
-    whole = network(epochs=6, validation=0.2).fit(clouds, share)
-    real, done = training._one_epoch, []
-
-    def stopped(*given, **named):
-        done.append(1)
-        if len(done) == 4:
-            raise KeyboardInterrupt
-        return real(*given, **named)
-
-    part = network(epochs=6, validation=0.2, checkpoint=tmp_path / "c")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "_one_epoch", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            part.fit(clouds, share)
-    np.testing.assert_array_equal(part.fit(clouds, share).predict(clouds), whole.predict(clouds))
-    with pytest.raises(ValueError, match="belongs to other data or settings"):
-        part.fit(clouds, share[::-1])
-    torch.set_num_threads(threads)
 
 
 def test_the_line_of_a_training_says_r2(capsys):

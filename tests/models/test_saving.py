@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +14,9 @@ import heatfield as hf
 from heatfield.models import saving
 from tests.helpers.estimator_checks import some_clouds
 from tests.helpers.forgery import forged, said
-from tests.helpers.process import ROOT, run_python
+from tests.helpers.process import run_python
+from tests.helpers.small_networks import SMALL
 
-SMALL = {
-    "full": {"widths": (8,), "head": 8},
-    "dgcnn": {"k": 4, "widths": (8,), "embedding": 16, "head": (8,)},
-}
 KINDS = [("simple", "mlp"), ("desc", "lda"), ("joint", "svm"), ("full", None), ("dgcnn", None)]
 
 
@@ -177,7 +173,7 @@ def _nested(depth):
     return value
 
 
-WIDE = {"pairs": [["widths", [1_000_000]], ["head", 100_000_000]]}  # a network of terabytes
+WIDE = {"pairs": [["widths", [1_000_000, 1_000_000]], ["head", 100_000_000]]}  # a network of terabytes
 
 
 @pytest.mark.parametrize(
@@ -197,33 +193,24 @@ WIDE = {"pairs": [["widths", [1_000_000]], ["head", 100_000_000]]}  # a network 
         ("full", said("params", "network", value=WIDE), "tensor 'network.points.0.weight' must be"),
         ("full", said("params", "n_scales", value=10**12), "n_scales=1000000000000 do not fit its"),
         ("full", said("params", "checkpoint", value="x"), "not know the parameter 'checkpoint'"),
-        ("full", said("params", "cache", value="x"), "not know the parameter 'cache'"),
         ("full", said("params", "device", value="cpu"), "not know the parameter 'device'"),
-        ("full", said("params", "n_jobs", value=99), "not know the parameter 'n_jobs'"),
         ("full", said("classes", "values", value=["a", "a"]), "not in order, or not distinct"),
         ("full", said("params", value=[]), "cannot be loaded"),
         ("full", said("input_range", value=[1]), "cannot be loaded"),
         ("full", said("notes", value=[]), "its notes are not an object"),
         ("full", said("history", value=3), "its history is not a list"),
         ("joint", _cut("head.vectors"), "'head.vectors' must be float64 of shape (None, "),
-        ("joint", _cut("head.dual"), "tensor 'head.dual' must be float64"),
-        ("joint", _first("head.counts", 99), "do not fit together"),
         ("joint", _negative_count, "do not fit together"),
-        ("joint", lambda _, t: t.update({"head.more": np.zeros(1)}), "a tensor 'head.more' that is not of"),
         ("joint", lambda _, t: t.update(more=np.zeros(1)), "a tensor 'more' that is not of this model"),
         ("joint", _as_type("head.counts", float), "tensor 'head.counts' must be int64"),
-        ("joint", said("readout", "gamma", value="x"), "its gamma is x, expected a number above 0"),
         ("joint", said("readout", "gamma", value=float("nan")), "its gamma is nan"),
-        ("joint", said("n_dims", value=10**4), "n_dims=10000 and n_scales=3 do not fit its"),
         ("simple", _first("head.weights.0", np.nan), "tensor 'head.weights.0' holds non-finite values"),
-        ("simple", _first("mean", np.inf), "tensor 'mean' holds non-finite values"),
         ("simple", _drop("head.weights.1"), "tensor 'head.weights.1' is missing"),
-        ("simple", _drop("head.biases.1"), "tensor 'head.biases.1' is missing"),
         ("simple", _cut("head.weights.0"), "tensor 'head.biases.0' must be float64 of shape (127,)"),
         ("simple", said("n_dims", value=10**12), "n_dims=1000000000000 and n_scales=3 do not fit its"),
         ("simple", said("head", value="tree"), "head must be one of"),
         ("simple", said("head", value="lda"), "tensor 'head.coef' is missing"),
-        ("simple", said("head_scores", value={"mlp": 2}), "are not accuracies"),
+        ("simple", said("head_scores", value={"mlp": 2}), "are not values of mean accuracy"),
         ("simple", said("head_scores", value=[]), "cannot be loaded"),
         ("simple", said("classes", "dtype", value="<U500000000"), "not a list of labels"),
         ("simple", said("classes", value={"dtype": "<f8", "values": [10**400, 1]}), "cannot be loaded"),
@@ -323,16 +310,6 @@ def test_places_that_cannot_be(tmp_path):
         hf.HFSClassifier.load(tmp_path / "own")
 
 
-def test_closed_form_variants_import_no_torch():
-    code = """
-import sys, numpy as np, heatfield as hf
-clouds = [np.random.default_rng(i).normal(size=(30, 3)) for i in range(8)]
-hf.HFSClassifier("desc", head="lda", n_scales=3).fit(clouds, [0, 1] * 4).predict(clouds)
-assert "torch" not in sys.modules and "safetensors" not in sys.modules
-"""
-    run_python(code)
-
-
 def test_numbers_out_of_range_give_no_answer(saved, tmp_path):
     folder = copy_of(saved, "simple", tmp_path)
 
@@ -346,13 +323,6 @@ def test_numbers_out_of_range_give_no_answer(saved, tmp_path):
     model = hf.HFSClassifier.load(forged(folder, overflow))
     with pytest.raises(ValueError, match="its numbers are out of range"):
         model.predict_proba(some_clouds(4)[0])
-
-
-def test_no_upper_bound_on_scikit_learn():
-    """Saved models hold nothing of it, so that no version can be too new for them."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    (line,) = [d for d in project["dependencies"] if d.startswith("scikit-learn")]
-    assert "<" not in line
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")

@@ -34,7 +34,7 @@ def batch(n, dtype=torch.float64):
 
 def outputs_and_gradients(module, points, mask, scales=None):
     given = points.clone().requires_grad_()
-    rows, whole = module(given, mask, scales), module.whole(given, mask, scales)
+    rows, whole = module(given, mask, scales), module.global_features(given, mask, scales)
     generator = torch.Generator().manual_seed(0)
     weights = [torch.randn(x.shape, generator=generator, dtype=torch.float64).to(x) for x in (rows, whole)]
     gradients = [

@@ -47,7 +47,7 @@ def test_equals_the_reference(n, transition, dtype, tol):
     clouds = some_clouds(n)
     module = HeatFeatures(transition=transition, memory=3e-4)  # several pieces
     rows = module(tensors(clouds, dtype))
-    whole = module.whole(tensors(clouds, dtype))
+    whole = module.global_features(tensors(clouds, dtype))
     for i, points in enumerate(clouds):
         table, blocks = expected(points, transition)
         assert rows[i].dtype == dtype
@@ -80,7 +80,7 @@ def test_gradient_is_the_derivative():
     # Random projections of the derivative: the same question at a fraction of the work.
     check = functools.partial(torch.autograd.gradcheck, fast_mode=True)
     assert check(lambda p: HeatFeatures(3, memory=3e-6)(p, mask), (points,))
-    assert check(lambda p: HeatFeatures(3).whole(p, mask), (points,))
+    assert check(lambda p: HeatFeatures(3).global_features(p, mask), (points,))
     times = torch.tensor([0.1, 1.0], dtype=torch.float64, requires_grad=True)
     assert check(lambda p, t: HeatFeatures()(p, scales=t), (points.detach()[:1], times))
 
@@ -110,15 +110,6 @@ def test_gradient_with_padding_far_away_is_finite():
     HeatFeatures()(points, mask).sum().backward()
     assert torch.isfinite(points.grad).all()
     assert (points.grad[0, 5:] == 0.0).all()
-
-
-def test_recomputing_does_not_change_the_gradient():
-    points = torch.randn(1, 20, 3, dtype=torch.float64, requires_grad=True)
-    found = []
-    for memory in (1.0, 5e-5):
-        (gradient,) = torch.autograd.grad(HeatFeatures(memory=memory)(points).square().sum(), points)
-        found.append(gradient)
-    torch.testing.assert_close(found[0], found[1], rtol=1e-10, atol=1e-10)
 
 
 def test_fixed_schedule_keeps_the_times_out_of_the_gradient():
@@ -210,8 +201,10 @@ def test_cloud_without_points_spoils_no_other(scales):
     rows = HeatFeatures()([full, full[:0]], scales=times)
     torch.testing.assert_close(rows[0], HeatFeatures()(full, scales=times), rtol=1e-12, atol=1e-13)
     assert rows[1].shape == (0, rows[0].shape[1])
-    whole = HeatFeatures().whole([full, full[:0]], scales=times)
-    torch.testing.assert_close(whole[0], HeatFeatures().whole(full, scales=times), rtol=1e-12, atol=1e-13)
+    whole = HeatFeatures().global_features([full, full[:0]], scales=times)
+    torch.testing.assert_close(
+        whole[0], HeatFeatures().global_features(full, scales=times), rtol=1e-12, atol=1e-13
+    )
     assert whole[1].isnan().all()
     (rows[0].sum() + whole[0].sum()).backward()
     assert torch.isfinite(full.grad).all()
@@ -231,28 +224,6 @@ def test_cloud_without_points_spoils_no_other(scales):
 def test_wrong_points_and_scales(points, scales, message):
     with pytest.raises(ValueError, match="^" + re.escape(message)):
         HeatFeatures()(points, scales=None if scales is None else torch.tensor(scales))
-
-
-def test_memory_counts_the_scales_that_are_given():
-    module = HeatFeatures(memory=2**-10)
-    points = torch.randn(1, 300, 3)
-    assert module._rows(points, 80) < module._rows(points, 8)
-    seen = []
-    module._rows = lambda _, n_scales: seen.append(n_scales) or 300
-    module(points, scales=torch.linspace(0.1, 1.0, 40))
-    module.whole(points, scales=torch.linspace(0.1, 1.0, 40))
-    assert set(seen) == {40}
-
-
-def test_cached_features_of_another_shape_are_computed_again(tmp_path):
-    points = some_clouds(3)[0]
-    features = ClosedFormFeatures(cache=tmp_path)
-    rows, whole = features(points)
-    (file,) = tmp_path.iterdir()
-    save_file({"rows": np.zeros((2, 2)), "whole": np.zeros(1)}, file)
-    again = features(points)
-    assert torch.equal(again[0], rows)
-    assert torch.equal(again[1], whole)
 
 
 def test_mixed_precision_costs_no_digits():
@@ -305,7 +276,7 @@ def test_a_unit_within_the_range_changes_the_power_of_the_unit_only(dtype, n, po
 def test_energies_within_the_range(dtype, power):
     unit, m, n = 2.0 ** round(power * np.log2(10.0)), 3, 3
     plain, scaled = (
-        HeatFeatures(m).whole(torch.tensor(u * DOUBLE, dtype=dtype)).double() for u in (1.0, unit)
+        HeatFeatures(m).global_features(torch.tensor(u * DOUBLE, dtype=dtype)).double() for u in (1.0, unit)
     )
     powers = torch.tensor(
         [unit**n] * m + [1.0] * m + [unit ** (n + 2)] * m + [unit**2] * m, dtype=torch.float64
@@ -331,7 +302,11 @@ def test_energies_within_the_range(dtype, power):
 def test_a_unit_beyond_the_range_is_an_error(dtype, power, problem):
     points = torch.tensor(10.0**power * DOUBLE, dtype=dtype)
     near = torch.tensor(DOUBLE, dtype=dtype)
-    for call in (HeatFeatures(), HeatFeatures(transition="exact", log_density=True), HeatFeatures().whole):
+    for call in (
+        HeatFeatures(),
+        HeatFeatures(transition="exact", log_density=True),
+        HeatFeatures().global_features,
+    ):
         with pytest.raises(ValueError, match=f"^{problem}"):
             call(points)
         with pytest.raises(ValueError, match=rf"^clouds\[1\]: {problem}"):
@@ -348,7 +323,7 @@ def test_the_energies_leave_the_range_before_the_densities():
     points = torch.tensor(1e70 * DOUBLE)
     assert torch.isfinite(HeatFeatures()(points)).all()
     with pytest.raises(ValueError, match="range of double precision"):
-        HeatFeatures().whole(points)
+        HeatFeatures().global_features(points)
 
 
 @pytest.mark.parametrize(
@@ -357,10 +332,11 @@ def test_the_energies_leave_the_range_before_the_densities():
         lambda _place, rows, whole: {"rows": rows.astype(np.float32), "whole": whole},
         lambda _place, rows, whole: {"rows": rows, "whole": whole.astype(np.int64)},
         lambda _place, rows, _whole: {"rows": rows},
+        lambda _place, rows, whole: {"rows": rows[:2], "whole": whole},
         lambda place, _rows, _whole: os.mkfifo(place),
         lambda place, _rows, _whole: place.write_bytes(save({"rows": torch.zeros(3, dtype=torch.bfloat16)})),
     ],
-    ids=["rows of another type", "whole of another type", "no whole", "a pipe", "a type that numpy has not"],
+    ids=["type of rows", "type of whole", "no whole", "shape", "a pipe", "a type that numpy has not"],
 )
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
 def test_a_forged_cache_is_computed_again(forge, tmp_path):

@@ -102,12 +102,6 @@ def test_smoothing_enters_the_loss():
     torch.testing.assert_close(found, expected)
 
 
-def test_whole_epochs_come_last():
-    options = Training(epochs=5, train_points=7, whole_epochs=2)
-    assert [options.points(epoch) for epoch in range(5)] == [7, 7, 7, None, None]
-    assert Training(epochs=5, train_points=7).points(4) == 7
-
-
 @pytest.mark.parametrize("columns", [30, 80, 200])
 def test_line_of_progress_fits_the_terminal(columns, monkeypatch):
     screen = Terminal()

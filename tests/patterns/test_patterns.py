@@ -6,8 +6,8 @@ from scipy.stats import binom
 
 import heatfield as hf
 from heatfield.patterns import Box, Polygon, envelope_test, rank_envelope, response_curve
-from heatfield.patterns._response import curves
-from heatfield.patterns._simulate import Simulator
+from heatfield.patterns._envelope import curves
+from heatfield.patterns._windows import Simulator
 from tests.helpers import reference_patterns as plain
 
 SQUARE = Box([0, 0], [1, 1])
@@ -169,7 +169,6 @@ def test_what_a_result_says():
     text = str(envelope_test(clustered(), simulations=39))
     assert "clustered, at level 0.05" in text
     assert "120 points" in text
-    assert "p" in envelope_test(regular(), simulations=39)._repr_html_()
 
 
 POINTS = np.random.default_rng(0).uniform(size=(20, 2))
@@ -195,8 +194,8 @@ WRONG = [
     (lambda: envelope_test(POINTS, intensity=lambda _: "x"), "intensity cannot be evaluated"),
     (lambda: envelope_test("points.csv"), "no such file"),
     (lambda: rank_envelope([1, 2], [[1, 2, 3]] * 19), "must have shape"),
-    (lambda: rank_envelope([1, np.nan], [[1, 2]] * 19), "observed holds a value"),
-    (lambda: rank_envelope([1, 2], [[1, np.inf]] * 19), r"simulated\[0\] holds a value"),
+    (lambda: rank_envelope([1, np.nan], [[1, 2]] * 19), "observed holds a non-finite value"),
+    (lambda: rank_envelope([1, 2], [[1, np.inf]] * 19), r"simulated\[0\] holds a non-finite"),
     (lambda: Box([0, 0], [1, 0]), "low corner must be below"),
     (lambda: Box([0, 0], [1]), "as many numbers"),
     (lambda: Box("ab", [1]), "two corners of numbers"),

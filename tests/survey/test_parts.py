@@ -4,11 +4,19 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from heatfield._survey.finish import PERCENTILE_ERROR, Pooled, merge, statistics
 from heatfield._survey.grid import batches
-from heatfield._survey.settings import Context, SurveySettings
-from heatfield._survey.summary import PERCENTILE_ERROR, Pooled, merge, statistics
-from heatfield._survey.tiles import Source, Tile, halo, load_tiles, read_tile, save_tiles
-from heatfield._survey.whole import hull_vertices, measure_tile, spacing_sums, whole_cloud
+from heatfield._survey.plan import hull_vertices, measure_tile, spacing_sums, whole_cloud
+from heatfield._survey.tiles import (
+    Context,
+    Source,
+    SurveySettings,
+    Tile,
+    halo,
+    load_tiles,
+    read_tile,
+    save_tiles,
+)
 from heatfield.io import file_stamp
 from heatfield.jobs import key_of
 from heatfield.workflows.files import target_names

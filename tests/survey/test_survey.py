@@ -59,14 +59,10 @@ def test_every_point_is_as_on_one_machine(forest):
     found = errors(table, s, exact)
     assert max(found.values()) < 1.0, found
     assert s.points == len(points) == sum(tile["points"] for tile in s.tiles)
+    np.testing.assert_allclose(s.scales, hf.scale_schedule(points), rtol=1e-12)
     methods = {entry["method"] for entry in s.plan}
     assert methods == {"tile and halo", "common grid"}  # both ways were taken
     assert sum(entry.get("isolated", 0) for entry in s.plan) > 0
-
-
-def test_scales_are_those_of_the_whole(forest):
-    _, points, _, s, _ = forest
-    np.testing.assert_allclose(s.scales, hf.scale_schedule(points), rtol=1e-12)
 
 
 def test_the_descriptor_is_that_of_the_whole(forest):
@@ -104,7 +100,7 @@ def test_a_small_tol_is_held_by_direct_sums(tmp_path, monkeypatch):
     points = landscape(6_000, seed=9)
     paths = write_tiles(tmp_path / "in", points, cut(points, 3))
     # At these costs the common grid takes a scale at which many points are too isolated for it.
-    settings = import_module("heatfield._survey.settings").SurveySettings
+    settings = import_module("heatfield._survey.tiles").SurveySettings
     made, costs = settings.of, Costs(fourier=4e-9, read=1e-9)
     monkeypatch.setattr(settings, "of", lambda *options: replace(made(*options), costs=costs))
     s = survey(paths, tmp_path / "out", tol=3e-12, point_dtype="float64")
@@ -260,13 +256,6 @@ def test_copies_in_several_tiles_are_one_place(tmp_path):
     paths = write_tiles(tmp_path / "in", np.concatenate([points, points, points[:7]]), np.arange(1007) // 400)
     s = survey(paths, tmp_path / "out")
     np.testing.assert_allclose(s.scales, hf.scale_schedule(points), rtol=1e-12)
-
-
-def test_what_does_not_fit_is_an_early_error(small):
-    _, paths, folder = small
-    with pytest.raises(ValueError, match=r"does not fit into 0\.0001 GiB.*use smaller tiles, more memory"):
-        survey(paths, folder / "out", memory=1e-4)
-    assert not list((folder / "out").glob("*.parquet"))
 
 
 def test_too_many_isolated_points_make_a_scale_local(tmp_path, monkeypatch):

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield.core import costs
 from heatfield.jobs import Job
 from heatfield.workflows import describe
 from tests.helpers.class_folder import write_two_classes
-from tests.helpers.fast_path import PRICES
+from tests.helpers.interrupt import interrupted_at
 
 QUICK = {"variant": "simple", "n_scales": 3, "n_jobs": 1}
 
@@ -87,6 +86,14 @@ def test_a_table_is_read_as_it_was_written(suffix):
     assert list(found.to_frame().columns) == list(found.columns())
 
 
+def test_a_table_of_something_else_is_refused(place):
+    (place / "a.csv").write_text("x,y\n1,2\n")
+    np.savez(place / "a.npz", points=np.eye(3))
+    for name in ("a.csv", "a.npz", "no.csv"):
+        with pytest.raises(ValueError, match="is not a table of features"):
+            hf.FeatureTable.read(name)
+
+
 @pytest.mark.usefixtures("folder")
 def test_lengths_and_extents_of_clouds():
     found = hf.describe_files("in/a", **QUICK)
@@ -112,13 +119,6 @@ def test_every_column_is_in_the_dictionary(variant):
     assert all(row["meaning"] for row in known)
     by_name = {row["column"]: row for row in known}
     assert (by_name["dimension_p90_s2"]["scales"], by_name["dimension_p90_s2"]["block"]) == ("2", "dimension")
-
-
-def test_labels_from_a_table_or_a_mapping(place):
-    write_two_classes("in", 2, 30, ".csv")
-    (place / "l.csv").write_text("file,label\nball/0.csv,a\nsphere/1.csv,b\n")
-    for labels in ("l.csv", {"ball/0.csv": "a", "sphere/1.csv": "b"}):
-        assert hf.describe_files("in", labels=labels, **QUICK).labels == ["a", "", "", "b"]
 
 
 @pytest.mark.usefixtures("folder")
@@ -244,19 +244,6 @@ def test_an_unknown_option_has_a_suggestion():
 # What is kept, replaced and left alone.
 
 
-def interrupted_at(call, function):
-    """The function, but Ctrl-C at one of its calls."""
-    done = []
-
-    def wrapped(*words):
-        done.append(1)
-        if len(done) == call:
-            raise KeyboardInterrupt
-        return function(*words)
-
-    return wrapped
-
-
 @pytest.mark.usefixtures("folder")
 def test_what_is_finished_is_not_done_again(place, monkeypatch):
     monkeypatch.setattr(describe, "_TOGETHER", 8)
@@ -278,42 +265,6 @@ def test_what_is_finished_is_not_done_again(place, monkeypatch):
     assert not (place / "f.npz.parts").exists()
 
 
-def test_costs_measured_on_this_machine_change_nothing(place, monkeypatch):
-    hf.write_points("a.npy", np.random.default_rng(0).normal(size=(3700, 2)))
-    for name, known in (("one", costs.Costs(call=0.9)), ("two", PRICES["transforms"])):
-        monkeypatch.setattr(costs, "_known", known)
-        hf.describe_files("a.npy", f"{name}.npz", **QUICK)
-    assert (place / "one.npz").read_bytes() == (place / "two.npz").read_bytes()
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda data: data[: len(data) // 2],
-        lambda _: b"",
-        lambda _: b"PK\x03\x04" + bytes(200),
-        lambda data: data.replace(b"NUMPY", b"NUMPI"),
-        lambda data: data.replace(b"'<i8'", b"'|O8'"),
-    ],
-    ids=["cut", "empty", "zeros", "magic", "objects"],
-)
-def test_a_damaged_result_is_computed_again(place, damage, monkeypatch):
-    write_two_classes("in", 6, 30, ".npy")
-    with monkeypatch.context() as patch:
-        patch.setattr(Job, "_clear", lambda _: None)
-        hf.describe_files("in", "t.npz", **QUICK)
-    (part,) = (place / "t.npz.parts").iterdir()
-    assert hf.describe_files("in", "t.npz", **QUICK).resumed == 12
-    first = (place / "t.npz").read_bytes()
-    part.parent.mkdir()
-    with monkeypatch.context() as patch:
-        patch.setattr(Job, "_clear", lambda _: None)
-        hf.describe_files("in", "t.npz", **QUICK)
-    part.write_bytes(damage(part.read_bytes()))
-    assert hf.describe_files("in", "t.npz", **QUICK).resumed == 0
-    assert (place / "t.npz").read_bytes() == first
-
-
 def test_a_changed_file_is_read_again(place, monkeypatch):
     write_two_classes("in", 6, 30, ".npy")
     monkeypatch.setattr(Job, "_clear", lambda _: None)
@@ -332,7 +283,7 @@ def test_a_file_that_changes_meanwhile_is_an_error(place, monkeypatch):
         return found
 
     monkeypatch.setattr(describe, "describe_some", changing)
-    with pytest.raises(ValueError, match="files changed while they were described"):
+    with pytest.raises(ValueError, match="files changed while they were read"):
         hf.describe_files("in", "t.npz", **QUICK)
 
 
@@ -361,35 +312,6 @@ def test_files_of_someone_else_stay(theirs, place):
         hf.describe_files("in", "t.csv", per_point="npz", **QUICK)
     assert (place / theirs).read_text() == '{"my": "own"}\n'
     assert sorted(p.name for p in place.iterdir()) == sorted({"in", theirs.split("/")[0]})
-
-
-def test_what_others_put_beside_the_kept_results_stays(place):
-    write_two_classes("in", 1, 30, ".npy")
-    mine = place / "f.csv.parts" / "notes.txt"
-    mine.parent.mkdir()
-    mine.write_text("mine")
-    hf.describe_files("in", "f.csv", **QUICK)
-    assert [f.name for f in mine.parent.iterdir()] == ["notes.txt"]
-
-
-def test_what_a_killed_job_kept_is_no_cloud(place):
-    write_two_classes("in", 2, 30, ".npy")
-    (place / "in" / "f.npz.parts").mkdir()
-    np.savez(place / "in" / "f.npz.parts" / f"{'a' * 32}.npz", points=np.eye(3))
-    assert len(hf.describe_files("in", **QUICK)) == 4
-
-
-def test_a_second_process_for_one_table_is_refused(place):
-    import fcntl
-
-    write_two_classes("in", 1, 30, ".npy")
-    (place / "t.npz.parts").mkdir()
-    with open(place / "t.npz.parts" / ".heatfield-lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(ValueError, match="is being written by another process"):
-            hf.describe_files("in", "t.npz", **QUICK)
-    hf.describe_files("in", "t.npz", **QUICK)  # a lock that was left behind holds nothing
-    assert not (place / "t.npz.parts").exists()
 
 
 # Signatures at every point.

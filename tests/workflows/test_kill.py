@@ -15,6 +15,7 @@ from heatfield._base.files import clear_unfinished
 from heatfield.core import costs
 from heatfield.workflows import describe
 from tests.helpers.fast_path import PRICES
+from tests.helpers.interrupt import interrupted_at
 from tools import kill_and_resume as kills
 
 # Costs of the fast path as a file may hold them: below one second.
@@ -62,19 +63,6 @@ def contents(place):
     return {str(p.relative_to(place)): p.read_bytes() for p in place.rglob("*") if p.is_file()}
 
 
-def stopped_at(call, function):
-    """The function, but Ctrl-C at one of its calls."""
-    done = []
-
-    def wrapped(*words, **more):
-        done.append(1)
-        if len(done) == call:
-            raise KeyboardInterrupt
-        return function(*words, **more)
-
-    return wrapped
-
-
 def describe_to(clouds, place):
     hf.describe_files(clouds, place / "t.npz", variant="simple", n_jobs=1)
 
@@ -93,7 +81,7 @@ def test_costs_measured_in_between_change_nothing(run, large_clouds, tmp_path, m
         monkeypatch.setattr(costs, "_known", first)
         if first != then:
             with monkeypatch.context() as patch:
-                patch.setattr(describe, "describe_some", stopped_at(3, describe.describe_some))
+                patch.setattr(describe, "describe_some", interrupted_at(3, describe.describe_some))
                 with pytest.raises(KeyboardInterrupt):
                     run(large_clouds, place)
             assert len(list(place.glob("*.parts/*.npz"))) == 2

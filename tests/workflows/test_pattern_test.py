@@ -95,7 +95,7 @@ def test_an_intensity_from_a_table():
         ({"out": "result.txt"}, "out must end in .json, got 'result.txt'"),
         ({"out": "no/result.json"}, "no such folder"),
         ({"out": "mine.json"}, "was not written by heatfield"),
-        ({"plot": "a.pdf"}, "plot must end in .png or .svg, got 'a.pdf'"),
+        ({"plot": "a.pdf"}, "plot must end in .png, .svg, got 'a.pdf'"),
         ({"plot": "mine.png"}, "was not written by heatfield"),
         ({"random_state": -1}, "random_state must be"),
         ({"n_jobs": 0}, "n_jobs must be"),

@@ -10,6 +10,7 @@ import pytest
 
 import heatfield as hf
 from heatfield.workflows import points as workflow
+from tests.helpers.interrupt import interrupted_at
 from tests.helpers.process import environment
 
 TRAIN = {"lengths": [0.3, 1.0], "iterations": 4, "points_per_class": 200, "n_jobs": 1}
@@ -196,16 +197,8 @@ def test_a_labelled_las_opens_in_laspy(plots, model, tmp_path):
 
 def test_a_stopped_prediction_goes_on(plots, model, tmp_path, monkeypatch):
     files = [plots / f"plot{i}.las" for i in (0, 1, 2)]
-    labelled, label = [], workflow.label_file
-
-    def stopped(load, n_threads):
-        if len(labelled) == 2:
-            raise KeyboardInterrupt
-        labelled.append(load[1])
-        return label(load, n_threads)
-
     with monkeypatch.context() as patch:
-        patch.setattr(workflow, "label_file", stopped)
+        patch.setattr(workflow, "label_file", interrupted_at(3, workflow.label_file))
         with pytest.raises(KeyboardInterrupt):
             hf.predict_points(model, files, tmp_path / "o", n_jobs=1)
     found = hf.predict_points(model, files, tmp_path / "o", n_jobs=1)

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import heatfield as hf
+from heatfield.report import _collection
 from heatfield.workflows import describe, predict, train
 from tests.helpers.class_folder import write_two_classes
 from tests.helpers.terminal import Terminal
@@ -49,6 +50,22 @@ def test_training_shows_what_it_describes_and_learns(folder, tmp_path, monkeypat
     hf.train_files(folder, tmp_path / "m", head="lda", folds=2, n_jobs=1, **FAST)
     assert bar("clouds", 12).search(described[0])
     assert bar("folds", 2).search(learnt[0])
+
+
+def test_a_report_shows_what_it_describes_and_learns(folder, tmp_path, monkeypatch):
+    screen = screen_of(monkeypatch)
+    described = noted(monkeypatch, describe, "read_cloud", screen)
+    learnt = noted(monkeypatch, _collection, "clone", screen)
+    hf.report_files(folder, tmp_path / "r.html", head="lda", folds=2, embedding="pca", n_jobs=1, n_scales=3)
+    assert bar("clouds", 12).search(described[0])
+    assert bar("folds", 2).search(learnt[0])
+
+
+def test_a_large_file_shows_progress_before_its_points(folder, tmp_path, monkeypatch):
+    screen = screen_of(monkeypatch)
+    seen = noted(monkeypatch, describe, "write_signatures", screen)
+    hf.describe_files(folder / "ball" / "0.npy", tmp_path / "t.npz", per_point="npz", n_jobs=1, **FAST)
+    assert bar("clouds", 1).search(seen[0])
 
 
 def test_prediction_shows_how_many_files_are_done(folder, monkeypatch):

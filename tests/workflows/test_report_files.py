@@ -8,6 +8,7 @@ import pytest
 import heatfield as hf
 from heatfield.workflows import describe
 from tests.helpers.class_folder import write_two_classes
+from tests.helpers.interrupt import interrupted_at
 from tests.helpers.pages import header
 
 QUICK = {"variant": "simple", "n_scales": 3, "head": "lda", "folds": 2, "embedding": "pca", "n_jobs": 1}
@@ -51,19 +52,6 @@ def test_broken_files_are_listed_and_the_rest_is_shown():
     broken = {file: problem for file, _, problem in header("report.html")["broken"]}
     assert broken == {file.removeprefix("in/"): problem for file, problem in problems.items()}
     assert len(result.table) == len(header("report.html")["files"]) == 16
-
-
-def test_a_reader_that_fails_oddly_costs_its_file_only(monkeypatch):
-    real = describe.read_cloud
-
-    def odd(path, **options):
-        if str(path).endswith("ball/0.ply"):
-            raise LookupError("a fault of a reader")
-        return real(path, **options)
-
-    monkeypatch.setattr(describe, "read_cloud", odd)
-    (error,) = hf.report_files("in", **QUICK).errors
-    assert str(error) == "in/ball/0.ply: LookupError: a fault of a reader"
 
 
 def test_figures_as_files():
@@ -126,15 +114,8 @@ def test_dollars_in_class_names_are_no_formulas(folder):
 def test_a_stopped_report_goes_on(monkeypatch):
     hf.report_files("in", "whole.html", **QUICK)
     monkeypatch.setattr(describe, "_TOGETHER", 4)
-    real, calls = describe.describe_some, []
-
-    def stopped(*load):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return real(*load)
-
-    monkeypatch.setattr(describe, "describe_some", stopped)
+    calls = []
+    monkeypatch.setattr(describe, "describe_some", interrupted_at(3, describe.describe_some, calls))
     with pytest.raises(KeyboardInterrupt):
         hf.report_files("in", "r.html", **QUICK)
     assert not Path("r.html").exists()

@@ -10,6 +10,7 @@ import pytest
 import heatfield as hf
 from heatfield.workflows import describe
 from tests.helpers.class_folder import write_two_classes
+from tests.helpers.interrupt import interrupted_at
 from tests.helpers.pages import header
 
 QUICK = {"variant": "simple", "n_scales": 3, "n_jobs": 1}
@@ -199,15 +200,7 @@ def test_names_and_classes_are_no_formulas():
 
 def test_a_stopped_build_goes_on(monkeypatch):
     monkeypatch.setattr(describe, "_TOGETHER", 5)
-    real, calls = describe.describe_some, []
-
-    def stopped(*load):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return real(*load)
-
-    monkeypatch.setattr(describe, "describe_some", stopped)
+    monkeypatch.setattr(describe, "describe_some", interrupted_at(3, describe.describe_some))
     with pytest.raises(KeyboardInterrupt):
         hf.build_index("in", "index", **QUICK)
     assert hf.build_index("in", "index", **QUICK).resumed in (5, 10)

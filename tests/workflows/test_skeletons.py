@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield.options import SKELETON_POINTS, Reading
-from heatfield.workflows.files import skeleton_words
+from heatfield.options import SKELETON_POINTS
 
 
 def tracing(kind, seed):
@@ -98,9 +97,3 @@ def test_with_nodes_the_density_does_matter(traced):
     )
     assert np.abs(nodes[0] - nodes[1]).max() > 0.1
     assert np.abs(even[0] - even[1]).max() < 0.05
-
-
-def test_words():
-    assert skeleton_words(["a.ply"], Reading()) == ""
-    assert "1024 points each" in skeleton_words(["a.ply", "B.SWC.GZ"], Reading())
-    assert "nodes as they are" in skeleton_words(["a.swc"], Reading(nodes=True))

@@ -11,6 +11,7 @@ import heatfield as hf
 from heatfield.cli import main
 from heatfield.workflows import train as workflow
 from tests.helpers.estimator_checks import some_clouds
+from tests.helpers.interrupt import interrupted_at
 
 FAST = {"variant": "desc", "head": "lda", "n_scales": 4}
 LEARNED = {"variant": "full", "epochs": 2, "n_scales": 3, "blocks": ("dimension", "hds"), "device": "cpu"}
@@ -303,27 +304,7 @@ def test_a_class_too_rare_in_a_fold_is_said_first(folder, monkeypatch):
         hf.train_files(folder, labels=labels, folds=2, validation=0.3, **LEARNED)
 
 
-def test_other_files_are_not_replaced(folder, tmp_path):
-    (tmp_path / "m.report.json").write_text("mine")
-    with pytest.raises(ValueError, match=r"m.report.json': it exists and was not written by heatfield"):
-        hf.train_files(folder, tmp_path / "m", **FAST)
-    assert (tmp_path / "m.report.json").read_text() == "mine"
-
-
 # --- stopped, resumed, elsewhere -----------------------------------------------------
-
-
-def interrupted_at(call, function):
-    """The function, but Ctrl-C at one of its calls."""
-    done = []
-
-    def wrapped(*words, **more):
-        done.append(1)
-        if len(done) == call:
-            raise KeyboardInterrupt
-        return function(*words, **more)
-
-    return wrapped
 
 
 @pytest.mark.parametrize("where", ["beside", "among"])
@@ -357,21 +338,13 @@ def test_a_stopped_network_goes_on(folder, tmp_path, monkeypatch):
 
     options = LEARNED | {"epochs": 4, "folds": 2}
     hf.train_files(folder, tmp_path / "whole", **options)
-    real, epochs = training._one_epoch, []
-
-    def counted(*given, **named):
-        if len(epochs) == 6:  # in the second fold
-            epochs.append("stop")
-            raise KeyboardInterrupt
-        epochs.append("epoch")
-        return real(*given, **named)
-
-    monkeypatch.setattr(training, "_one_epoch", counted)
+    epochs = []
+    monkeypatch.setattr(training, "_one_epoch", interrupted_at(7, training._one_epoch, epochs))
     with pytest.raises(KeyboardInterrupt):
         hf.train_files(folder, tmp_path / "m", **options)
     assert len(list((tmp_path / "m.parts").glob("*.checkpoint"))) == 2
     hf.train_files(folder, tmp_path / "m", n_jobs=1, **options)
-    assert epochs.count("epoch") == 12  # two folds and the model, each once
+    assert len(epochs) == 1 + 12  # two folds and the model, each once
     assert written(tmp_path / "m") == written(tmp_path / "whole")
     assert not (tmp_path / "m.parts").exists()
     torch.set_num_threads(threads)
@@ -427,25 +400,13 @@ def test_linear_algebra_has_one_thread_while_anyone_fits():
 # --- the verb ------------------------------------------------------------------------
 
 
-def test_the_verb_writes_what_the_function_writes(with_bad_files, tmp_path, capsys):
-    words = ["--variant", "desc", "--head", "lda", "--n-scales", "4", "--folds", "3", "--budget", "30"]
-    for place in ("verb", "function"):
-        (tmp_path / place).mkdir()
-    assert main(["train", str(with_bad_files), "-o", str(tmp_path / "verb" / "m"), *words]) == 1
-    said = capsys.readouterr()
-    model = hf.train_files(with_bad_files, tmp_path / "function" / "m", folds=3, budget=30, **FAST)
-    assert written(tmp_path / "verb") == written(tmp_path / "function")
-    assert said.out.startswith(str(model.cross_validation_))
-    assert f"model -> {tmp_path / 'verb' / 'm'}" in said.out
-    assert "2 of 22 files failed, see" in said.err
-
-
 def test_the_verb_says_what_matters(folder, tmp_path, capsys):
     (folder / "solo").mkdir()
     hf.write_points(folder / "solo" / "a.ply", np.random.default_rng(0).normal(size=(20, 3)))
     words = ["train", str(folder), "-o", str(tmp_path / "m"), "--head", "svm", "--n-scales", "3"]
     assert main(words) == 0
-    said = capsys.readouterr().err
+    out, said = capsys.readouterr()
+    assert f"model -> {tmp_path / 'm'}" in out
     assert "heatfield train: no cross-validation, class 'solo' has one cloud only\n" in said
     assert "heatfield train: probabilities of support vectors are not calibrated" in said
     assert main([*words, "--variant", "full"]) == 2

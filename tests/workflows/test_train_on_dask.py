@@ -1,13 +1,9 @@
-"""`train_files` over a cluster: scores and model to the bit as without, whoever is killed meanwhile."""
-
-import os
-import signal
+"""`train_files` over a cluster: scores and model to the bit as without."""
 
 import numpy as np
 import pytest
 
 import heatfield as hf
-from tests.helpers.dask_cluster import command, end_of, wait_for
 
 CLOSED = {"variant": "desc", "folds": 4, "n_scales": 4}
 LEARNED = {"variant": "full", "epochs": 1, "n_scales": 3, "folds": 2, "device": "cpu"}
@@ -48,28 +44,3 @@ def test_a_cluster_gives_the_same_bits(clouds, shared_cluster, tmp_path, options
         here = written(tmp_path / "here")
     hf.train_files(clouds, tmp_path / "there" / "m", executor=shared_cluster.address, **options)
     assert written(tmp_path / "there") == here
-
-
-def test_killed_workers_and_a_lost_scheduler_cost_only_time(clouds, cluster, here, tmp_path):
-    out, parts = tmp_path / "m", tmp_path / "m.parts"
-    words = ["--variant", "desc", "--folds", "4", "--n-scales", "4", "--executor", cluster.address]
-    process = command("train", clouds, "-o", out, *words)
-    described = 3  # of 32 files each
-    assert wait_for(lambda: len(list(parts.glob("*.npz"))) > described, process)
-    os.kill(cluster.workers[0].pid, signal.SIGKILL)
-    assert wait_for(lambda: len(list(parts.glob("*.npz"))) > described + 1, process)
-    os.kill(cluster.scheduler.pid, signal.SIGKILL)
-    code, said = end_of(process)
-    if code:  # else it was done before it noticed
-        assert code == 2, said
-        assert "connection to the scheduler" in said
-        assert "Traceback" not in said
-    hf.train_files(clouds, out, **CLOSED)  # without a cluster
-    assert written(tmp_path) == here
-
-
-def test_a_cluster_that_is_not_there_is_said(clouds, tmp_path):
-    pytest.importorskip("distributed")
-    with pytest.raises(ValueError, match="executor must be 'threads', 'processes', 'local:N'"):
-        hf.train_files(clouds, tmp_path / "m", executor="nowhere")
-    assert list(tmp_path.iterdir()) == []

@@ -398,3 +398,17 @@ def theorem_outside(found: Result) -> str:
         rows.append((name, *(f"{errors[m][k]:.2f}" for k in at for m in (1000, 16000))))
     head = ("manifold", "t = 1, m = 1,000", "t = 1, m = 16,000", "t = 10, m = 1,000", "t = 10, m = 16,000")
     return table(head, rows, right=1)
+
+
+def formats(_: dict[str, Any]) -> str:
+    """The formats that are read and written, by their own entries."""
+    from heatfield.io.formats import REGISTRY
+
+    rows = [
+        "| format | suffixes | read | written | what is read besides x, y, z | needs |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in REGISTRY.values():
+        cells = (one.title, " ".join(one.suffixes), one.forms, one.written, one.kept, one.needs)
+        rows.append(f"| {' | '.join(cells)} |".replace("|  ", "| "))
+    return "\n".join(rows)

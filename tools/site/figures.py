@@ -21,8 +21,8 @@ from . import figure_tables as tables
 from . import large_cloud_tables as large
 
 THEOREM = DOCS / "theory" / "theorem1.json"
-# Name of a block: result file, and what writes it.
-BLOCKS: dict[str, tuple[Path, Callable[[dict[str, Any]], str]]] = {
+# Name of a block: result file (None: the library itself), and what writes it.
+BLOCKS: dict[str, tuple[Path | None, Callable[[dict[str, Any]], str]]] = {
     "baselines_cath15": (RESULTS / "baselines_cath15.json", tables.proteins),
     "baselines_learn": (RESULTS / "baselines_learn.json", tables.learn),
     "baselines_speed": (RESULTS / "baselines_speed.json", tables.networks_speed),
@@ -31,6 +31,7 @@ BLOCKS: dict[str, tuple[Path, Callable[[dict[str, Any]], str]]] = {
     "difficulty_disks": (RESULTS / "difficulty.json", tables.disks),
     "difficulty_processes": (RESULTS / "difficulty.json", tables.processes),
     "first_call": (RESULTS / "first_call.json", tables.first_call),
+    "formats": (None, tables.formats),
     "fpfh_rotation": (RESULTS / "fpfh_rotation.json", tables.fpfh_rotation),
     "grid_error": (RESULTS / "grid_error.json", tables.grid_error),
     "local_covariance": (RESULTS / "local_covariance.json", tables.local_covariance),
@@ -65,7 +66,7 @@ def filled(text: str) -> str:
 
     def block(found: re.Match[str]) -> str:
         path, write = BLOCKS[found[1]]
-        body = write(json.loads(path.read_text()))
+        body = write(json.loads(path.read_text()) if path else {})
         return f"<!-- figures: {found[1]} -->\n{body.strip()}\n<!-- end of figures -->"
 
     return _BLOCK.sub(block, text)

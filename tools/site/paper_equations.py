@@ -37,7 +37,7 @@ EQUATIONS: tuple[tuple[str, str, str], ...] = (
     ("A.5", "$O(m^2T)$; truncated sums $O(mkT)$, large clouds", '`method="dense"`; `method="fast"`, `tol`: [large clouds](../theory/fast.md)'),
     ("C.4", r"$\|\Phi(X)-\Phi(RX)\|/\|\Phi(X)\|$, change under rotation", "`heatfield bench rotation`, column deviation"),
     ("C.4", "alignment, the norm of the mean principal axis", "`heatfield bench summary`, column alignment"),
-    ("D.1, D.3", r"$\mathrm{Rips}_r(X)$, $\rho_\delta$, $\gamma$, $X_s$, $K_{s,r}$", '`complex="rips"` of {py:class}`heatfield_bench.baselines.MPLandscape` and the others; [the bifiltration](../guide/baselines_persistence.md)'),
+    ("D.1, D.3", r"$\mathrm{Rips}_r(X)$, $\rho_\delta$, $\gamma$, $X_s$, $K_{s,r}$", 'alpha complexes in place of Rips: {py:class}`heatfield_bench.baselines.MPLandscape` and the others; [the bifiltration](../guide/baselines_persistence.md)'),
 )  # fmt: skip
 FIGURES: tuple[tuple[str, str, str], ...] = (
     ("Figure 1, multiscale heat landscape", "{py:func}`heatfield.plot.heat_landscape`", "[gallery](../gallery/plot_heat_landscape.rst)"),

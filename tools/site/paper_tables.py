@@ -9,11 +9,12 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.lib.results import ROOT
-from heatfield_bench import DATA_SETS, METHODS, mean_of
-from heatfield_bench._grid import found_record, remarks_on
+from heatfield_bench import DATA_SETS, METHODS
+from heatfield_bench._grid import found_record, mean_of, remarks_on
 from heatfield_bench._jobs import Context
-from heatfield_bench._published import PUBLISHED
+from heatfield_bench._methods import SETS, SPATIAL
 from heatfield_bench._results import Record, Store
+from heatfield_bench.tables import table as table_of
 
 RECORDS = ROOT / "bench" / "results"
 # Number in the paper: table of `heatfield bench`, what its figures are.
@@ -33,15 +34,18 @@ TABLES = {
     ),
     9: ("scales", "Number and range of scales: accuracy, per cent"),
 }
-# Rows of the paper that are other rows here.
-_SAME = {"8 scales": "HFS-desc", "range 0.05, 0.25": "HFS-desc"}
+
+
+def published(name: str) -> dict[str, dict[str, float]]:
+    """The paper's figures in a table, by row and data set."""
+    rows = {label: METHODS[method].published.get(name) for label, method in table_of(name).rows()}
+    return {label: dict(found) for label, found in rows.items() if found and not label.endswith(SPATIAL)}
 
 
 def section(number: int) -> list[str]:
     """A table of the paper: published, and ours on the same or rebuilt data."""
     name, what = TABLES[number]
-    rows = PUBLISHED[name]
-    sets = list(next(iter(rows.values())))
+    rows, sets = published(name), SETS[name]
     lines = [f"## Table {number}: {name}", "", f"{what}. `heatfield bench {name}`.", ""]
     lines += [f"| | {' | '.join(sets)} |", "|---|" + "---|" * len(sets)]
     for row, figures in rows.items():
@@ -55,9 +59,9 @@ def _ours(table: str, row: str, data: str) -> str:
     if table == "runtime":
         return ""
     task = "rotation" if table == "rotation" else "accuracy"
-    context = _context(RECORDS)
+    context, method = _context(RECORDS), dict(table_of(table).rows())[row]
     records = (
-        found_record(context, task, entry, METHODS[_SAME.get(row, row)])
+        found_record(context, task, entry, METHODS[method])
         for entry in DATA_SETS.values()
         if entry.paper == data
     )

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 # Public packages that `heatfield` does not list; those of the bench only where it is installed.
-FURTHER = ("heatfield.report", "heatfield_bench", "heatfield_bench.networks")
+FURTHER = ("heatfield.report", "heatfield_bench")
 
 
 @dataclass(frozen=True)

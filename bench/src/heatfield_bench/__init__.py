@@ -7,32 +7,13 @@ the methods that the paper compares with as estimators, `datasets` the loaders o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from heatfield._base.lazy import lazy_names
 
 __version__ = "0.2.0"
 
-if TYPE_CHECKING:
-    from . import baselines as baselines
-    from . import datasets as datasets
-    from ._grid import Cell as Cell
-    from ._grid import Grid as Grid
-    from ._methods import METHODS as METHODS
-    from ._methods import Method as Method
-    from ._protocol import Protocol as Protocol
-    from ._run import run as run
-    from ._run import show as show
-    from ._sets import DATA_SETS as DATA_SETS
-    from ._sets import DataSet as DataSet
-    from ._statistics import difference as difference
-    from ._statistics import mean_of as mean_of
-    from .tables import TABLES as TABLES
-
 _HOME = {
-    "run": "_run", "show": "_run", "Cell": "_grid", "Grid": "_grid", "METHODS": "_methods",
-    "Method": "_methods", "Protocol": "_protocol", "DATA_SETS": "_sets", "DataSet": "_sets",
-    "difference": "_statistics", "mean_of": "_statistics", "TABLES": "tables",
+    "run": "_run", "show": "_run", "Grid": "_grid", "METHODS": "_methods", "Method": "_methods",
+    "Protocol": "_sets", "DATA_SETS": "_sets", "DataSet": "_sets", "TABLES": "tables",
     "baselines": "", "datasets": "",
 }  # fmt: skip
 

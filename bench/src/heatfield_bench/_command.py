@@ -15,7 +15,6 @@ from .tables import TABLES
 if TYPE_CHECKING:
     from . import Grid
 
-FIGURES = ("figure1", "figure2")
 # Words of `run`, which are given on where they were given.
 _ASKED = ("sets", "methods", "splits", "again")
 
@@ -26,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "tables:\n" + "\n".join(f"  {name:12s} {title}" for name, title in TABLES.items())
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="which tables (default: all, see below)")
     parser.add_argument(
-        "--budget", default="smoke",
+        "--budget",
         help="smoke (minutes, no conclusions), reduced (networks with few epochs) or paper (default smoke)",
     )  # fmt: skip
     parser.add_argument(
@@ -49,13 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--show", action="store_true", help="compute nothing, write the pages and print TABLEs at a budget"
     )
     parser.add_argument("--again", action="store_true", help="compute again what is done already")
-    parser.add_argument("--figures", action="store_true", help="also draw the paper's figures 1 and 2")
     add_options(parser, Run)
     add_quiet(parser)
+    parser.set_defaults(help_of=parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """0: all cells are there. 1: some failed. 2: the options are wrong."""
+    """0: all cells are there, or help was printed. 1: some failed. 2: the options are wrong."""
+    actions = [action for action in options.help_of._actions if action.dest != "help"]
+    if all((getattr(options, action.dest, None) or action.default) == action.default for action in actions):
+        options.help_of.print_help()
+        return 0
+    options.budget = options.budget or "smoke"
     from . import run as compute
     from ._findings import findings
     from ._page import check_ours, markdown, page_places, write_pages
@@ -63,7 +67,6 @@ def run(options: argparse.Namespace) -> int:
 
     for name in options.tables:
         table(name)  # an unknown one is said before anything is done
-    check_ours([options.results / f"{name}.png" for name in FIGURES] if options.figures else [])
     check_ours(list(page_places(options.results, options.budget).values()))
     failed = 0
     grids = _shown(options) if options.show else []
@@ -75,8 +78,6 @@ def run(options: argparse.Namespace) -> int:
         )  # fmt: skip
         failed = counts["failed"]
         say(options, "{computed} cells computed, {before} were there, {failed} failed".format(**counts))
-    if options.figures:
-        _draw(options.results)
     pages = write_pages(options.results, budget=options.budget)
     if options.show:
         say(options, markdown(grids, findings(options.results, budget=options.budget)))
@@ -103,24 +104,6 @@ def _shown(options: argparse.Namespace) -> list[Grid]:
     kept = sorted({record.key.budget for record in Store(options.results).records()})
     there = f"there are records of the budgets {', '.join(kept)}" if kept else "run without --show first"
     raise ValueError(f"{str(options.results)!r} has no result{of} at the budget {options.budget}; {there}")
-
-
-def _draw(folder: Path) -> None:
-    """Figure 1, the heat landscape of a branching cloud in the plane, and figure 2, the way to the vector."""
-    import matplotlib
-
-    from ._page import WRITER
-
-    matplotlib.use("Agg")  # files only, also where there is no screen
-    from heatfield import plot
-    from heatfield.datasets import make_branching_tree, make_mixed_shape
-
-    folder.mkdir(parents=True, exist_ok=True)
-    tree = make_branching_tree(600, random_state=0)[0][:, [0, 2]]
-    drawn = (plot.heat_landscape(tree), plot.pipeline(make_mixed_shape()[0]))
-    for name, axes in zip(FIGURES, drawn, strict=True):
-        mark = {"Software": f"{WRITER.replace('`', '')} --figures"}
-        axes.flat[0].figure.savefig(folder / f"{name}.png", dpi=110, metadata=mark)
 
 
 def _folders(words: list[str]) -> dict[str, Path]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, f1_score, recall_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
@@ -22,10 +22,9 @@ from heatfield import HFSDescriptor
 from heatfield._base.check import Array, HeatFieldWarning
 from heatfield._features.layout import Layout
 from heatfield._features.round_off import ROUND_OFF
-from heatfield.models.read_out import AnnealedMLP, GapImputer, RoundOffScaler, magnitudes
+from heatfield.models.read_out import GapImputer, RoundOffScaler, magnitudes
 
-from ._methods import PUBLISHED_EPOCHS, Method, class_of, epochs_within, made, name_of
-from ._protocol import scores
+from ._methods import Method, epochs_within, made, name_of
 from ._sets import Loaded
 
 # Splits of a descriptor row that are trained together.
@@ -63,6 +62,25 @@ def evaluate(
                 c.label: int((p != said[0]).sum()) for c, p in zip(changes[1:], said[1:], strict=True)
             }
         yield split, found | more
+
+
+def scores(labels: NDArray, predicted: NDArray) -> dict[str, float]:
+    """Overall accuracy, mean accuracy over classes and macro-F1, in percent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores(np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]))
+    {'oa': 75.0, 'macc': 50.0, 'f1': 42.857}
+    """
+    classes = np.unique(labels)
+    with_ = {"labels": classes, "average": "macro", "zero_division": 0.0}
+    found = {
+        "oa": accuracy_score(labels, predicted),
+        "macc": recall_score(labels, predicted, **with_),
+        "f1": f1_score(labels, predicted, **with_),
+    }
+    return {name: round(100.0 * float(value), 3) for name, value in found.items()}
 
 
 def train_rows(data: Loaded, split: int, recipe: dict[str, Any]) -> NDArray[np.bool_]:
@@ -135,8 +153,7 @@ def _estimator(
         test = data.tests[split]
         train = train_rows(data, split, recipe)
         if "steps" in recipe:
-            most = PUBLISHED_EPOCHS.get(name_of(method.kind), 250)
-            options["epochs"] = epochs_within(recipe["steps"], int(train.sum()), most)
+            options["epochs"] = epochs_within(recipe["steps"], int(train.sum()), method.epochs)
         model = made(method.kind, options, random_state=split, progress=False, n_jobs=n_jobs)
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", HeatFieldWarning)  # changed clouds are unlike the training clouds
@@ -155,15 +172,15 @@ def _estimator(
             end = time.perf_counter()
         seconds = {"extract": took, "train": fitted - started, "predict": (end - fitted) / len(changes)}
         more: dict[str, Any] = {"seconds": {k: round(v, 3) for k, v in seconds.items()}}
-        history = None if isinstance(method.kind, type) else getattr(model, "history_", None)
-        if history:
+        history = getattr(model, "history_", None)
+        if history and method.family != "classifier":  # of one's own: it may be anything
             more |= {"epochs": len(history), "train_accuracy": round(100.0 * history[-1]["accuracy"], 3)}
         yield split, said, more
 
 
 def descriptor_of(method: Method, n_dims: int) -> Any:
     """The estimator that describes clouds of a descriptor method, all its blocks."""
-    found = class_of(method.kind)(**method.options)
+    found = method.kind(**method.options)
     return found._fit_dims(n_dims) if isinstance(found, HFSDescriptor) else found
 
 
@@ -182,21 +199,23 @@ def features_of(
     method: Method, data: Loaded, change: Change, kept: Kept | None = None, *, n_jobs: int = 1
 ) -> tuple[Array, float]:
     """Descriptors (N, columns) of all clouds after a change, and the seconds that computing them took."""
-    if isinstance(method.kind, type):  # what it depends on besides its options is not known
-        return _own_features(method, changed(data.clouds, change), n_jobs)
-    descriptor = descriptor_of(method, data.n_dims)
 
     def compute() -> tuple[Array, float]:
         clouds = changed(data.clouds, change)
-        descriptor.set_params(n_jobs=n_jobs)
+        descriptor = made(method.kind, method.options, n_jobs=n_jobs)
         started = time.perf_counter()
-        table = np.asarray(descriptor.fit_transform(clouds))
-        return table, time.perf_counter() - started
+        table = np.asarray(descriptor.fit_transform(clouds), dtype=np.float64)
+        seconds = time.perf_counter() - started
+        if table.ndim != 2 or len(table) != len(clouds) or not table.shape[1]:
+            wanted = f"a row for each of {len(clouds)} clouds"
+            raise ValueError(f"fit_transform of {method.name!r} must give {wanted}, got shape {table.shape}")
+        return table, seconds
 
-    table, seconds = _from(
-        kept, f"{data.content} {method.kind} {dict(method.options)} {change.label}", compute
-    )
-    return table[:, _chosen(method, descriptor.layout())[1]], seconds
+    name = f"{data.content} {name_of(method.kind)} {dict(method.options)} {change.label}"
+    table, seconds = _from(kept, name, compute)
+    if method.blocks is None:
+        return table, seconds
+    return table[:, _chosen(method, descriptor_of(method, data.n_dims).layout())[1]], seconds
 
 
 def _from(kept: Kept | None, name: str, compute: Callable[[], Any]) -> Any:
@@ -208,19 +227,6 @@ def _from(kept: Kept | None, name: str, compute: Callable[[], Any]) -> Any:
         while len(kept) > MOST_KEPT:
             del kept[next(iter(kept))]  # the oldest
     return kept[name]
-
-
-def _own_features(method: Method, clouds: list[Array], n_jobs: int) -> tuple[Array, float]:
-    """Descriptors by a class of the user's own."""
-    descriptor = made(method.kind, method.options, n_jobs=n_jobs)
-    started = time.perf_counter()
-    table = np.asarray(descriptor.fit_transform(clouds), dtype=np.float64)
-    seconds = time.perf_counter() - started
-    if table.ndim != 2 or len(table) != len(clouds) or not table.shape[1]:
-        wanted = f"a row for each of {len(clouds)} clouds"
-        raise ValueError(f"fit_transform of {method.name!r} must give {wanted}, got shape {table.shape}")
-    chosen = _chosen(method, descriptor.layout())[1] if method.blocks else slice(None)
-    return table[:, chosen], seconds
 
 
 def _chosen(method: Method, whole: Layout) -> tuple[Layout, Any]:
@@ -235,27 +241,15 @@ def _chosen(method: Method, whole: Layout) -> tuple[Layout, Any]:
     return Layout(tuple(whole.names[i] for i in at), columns), at
 
 
-WIDTHS, ALPHA = (128, 64), 1.0
-
-
 def read_out(
-    recipe: dict[str, Any],
-    layout: Layout,
-    tables: Sequence[Array],
-    labels: NDArray,
-    tests: Sequence[NDArray[np.bool_]],
-    seeds: Sequence[int],
-    *,
-    trains: Sequence[NDArray[np.bool_]] | None = None,
-) -> list[tuple[list[NDArray], dict[str, float]]]:
+    recipe: dict[str, Any], layout: Layout, tables: Sequence[Array], labels: NDArray,
+    tests: Sequence[NDArray[np.bool_]], seeds: Sequence[int],
+    *, trains: Sequence[NDArray[np.bool_]] | None = None,
+) -> list[tuple[list[NDArray], dict[str, float]]]:  # fmt: skip
     """Train on the first table, split by split, and predict the test rows of all tables.
 
-    The first table holds the clouds as they are; the others are the same clouds after a change.
-
-    Returns
-    -------
-    found : list
-        For each split the labels of the test rows by every table, and seconds of training and prediction.
+    The first table holds the clouds as they are; the others are the same clouds after a change. For each
+    split the labels of the test rows by every table, and seconds of training and prediction.
     """
     chosen = [~test for test in tests] if trains is None else list(trains)
     classes, positions = np.unique(labels, return_inverse=True)
@@ -284,32 +278,22 @@ def _scaler(layout: Layout) -> Any:
 
 
 def _trained(
-    recipe: dict[str, Any],
-    tables: list[Array],
-    labels: list[NDArray],
-    n_classes: int,
-    seeds: Sequence[int],
+    recipe: dict[str, Any], tables: list[Array], labels: list[NDArray], n_classes: int, seeds: Sequence[int]
 ) -> list[Any]:
     """For each table a function from standardised rows to positions of classes."""
-    if recipe["head"] == "mlp" and recipe["trainer"] != "scikit-learn":
+    if recipe["head"] == "mlp":
         from ._mlps import train_mlps
 
-        networks = train_mlps(
-            tables, labels, n_classes, seeds, widths=WIDTHS, alpha=ALPHA, max_epochs=recipe["epochs"]
-        )
+        networks = train_mlps(tables, labels, n_classes, seeds, max_epochs=recipe["epochs"])
         return [lambda rows, net=net: net.scores(rows).argmax(axis=1) for net in networks]
-    found = []
-    for table, label, seed in zip(tables, labels, seeds, strict=True):
-        if recipe["head"] == "mlp":
-            model: Any = AnnealedMLP(WIDTHS, alpha=ALPHA, max_iter=recipe["epochs"], random_state=seed)
-        elif recipe["head"] == "lda":
-            model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-        else:
-            model = SVC(C=10.0, break_ties=True, random_state=seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the budget says how many epochs
-            found.append(model.fit(table, label).predict)
-    return found
+    heads: dict[str, Any] = {
+        "lda": lambda _: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+        "svm": lambda seed: SVC(C=10.0, break_ties=True, random_state=seed),
+    }
+    return [
+        heads[recipe["head"]](seed).fit(table, label).predict
+        for table, label, seed in zip(tables, labels, seeds, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -355,12 +339,23 @@ def changed(clouds: list[Array], change: Change) -> list[Array]:
     """
     if change.name == "none":
         return clouds
-    make = _MAKERS[change.name]
     seed = zlib.crc32(change.label.encode())
     return [
-        make(cloud, change.level, np.random.default_rng(np.random.SeedSequence([seed, number])))
+        _one_changed(cloud, change, np.random.default_rng(np.random.SeedSequence([seed, number])))
         for number, cloud in enumerate(clouds)
     ]
+
+
+def _one_changed(cloud: Array, change: Change, rng: Generator) -> Array:
+    level, (m, n) = change.level, cloud.shape
+    if change.name == "rotation":
+        return cloud @ haar_rotation(n, rng).T
+    if change.name == "noise":
+        size = np.sqrt(((cloud - cloud.mean(axis=0)) ** 2).sum(axis=1).mean())
+        return cloud + level * size * rng.normal(size=cloud.shape)
+    if change.name == "missing":
+        return cloud[np.sort(rng.permutation(m)[: max(1, round((1.0 - level) * m))])]
+    return np.concatenate([cloud, rng.uniform(cloud.min(axis=0), cloud.max(axis=0), (round(level * m), n))])
 
 
 def haar_rotation(n: int, rng: Generator) -> Array:
@@ -370,33 +365,6 @@ def haar_rotation(n: int, rng: Generator) -> Array:
     if np.linalg.det(q) < 0:
         q[:, 0] = -q[:, 0]
     return q
-
-
-def _rotated(cloud: Array, _: float, rng: Generator) -> Array:
-    return cloud @ haar_rotation(cloud.shape[1], rng).T
-
-
-def _noisy(cloud: Array, level: float, rng: Generator) -> Array:
-    size = np.sqrt(((cloud - cloud.mean(axis=0)) ** 2).sum(axis=1).mean())
-    return cloud + level * size * rng.normal(size=cloud.shape)
-
-
-def _thinned(cloud: Array, level: float, rng: Generator) -> Array:
-    kept = max(1, round((1.0 - level) * len(cloud)))
-    return cloud[np.sort(rng.permutation(len(cloud))[:kept])]
-
-
-def _with_outliers(cloud: Array, level: float, rng: Generator) -> Array:
-    low, high = cloud.min(axis=0), cloud.max(axis=0)
-    return np.concatenate([cloud, rng.uniform(low, high, size=(round(level * len(cloud)), cloud.shape[1]))])
-
-
-_MAKERS: dict[str, Any] = {
-    "rotation": _rotated,
-    "noise": _noisy,
-    "missing": _thinned,
-    "outliers": _with_outliers,
-}
 
 
 def alignment(clouds: list[Array]) -> float:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from ._grid import FITTED, found_record, is_fitted, paired_values
+from ._grid import FITTED, Difference, Mean, difference, found_record, is_fitted, paired_values
 from ._jobs import Context
-from ._methods import COUNTS, METHODS, RANGES
+from ._methods import BLOCKS, COUNTS, METHODS, RANGES
 from ._results import Record, Store
 from ._sets import DataSet
-from ._statistics import Difference, Mean, difference
-from .tables.rotation import changed_predictions
+from .tables.beside import changed_predictions
 
 
 @dataclass(frozen=True)
@@ -53,24 +52,13 @@ def below(entry: DataSet, gap: Difference, figures: str, limit: float) -> Answer
 
 def told(gap: Difference) -> str:
     """A difference with its error."""
-    if gap.n == 1:
-        return f"{gap.mean:+.1f} ± {gap.error:.1f} points on one split"
-    return f"{gap.mean:+.1f} ± {gap.error:.1f} points"
+    return f"{gap.mean:+.1f} ± {gap.error:.1f} points{' on one split' if gap.n == 1 else ''}"
 
 
 def findings(results: str | Path, *, budget: str = "paper") -> list[str]:
     """One sentence for each finding, also for those that the results at hand cannot answer.
 
-    Parameters
-    ----------
-    results : path-like
-    budget : str
-        As of `show`.
-
-    Returns
-    -------
-    sentences : list of str
-        None at the smallest budget, or where there are no results.
+    None at the smallest budget, or where there are no results.
     """
     if budget == "smoke":  # too little for any conclusion
         return []
@@ -98,9 +86,7 @@ class Found:
         self.context = context
         self.sets = context.recorded()
         self._shortened: set[str] = set()  # trained for fewer epochs than in the paper
-        self._left_out: dict[
-            str, set[str]
-        ] = {}  # networks that do not know their training clouds, by data set
+        self._left_out: dict[str, set[str]] = {}  # networks that do not know their training clouds
         self._read: dict[tuple[str, str, str], Record | None] = {}
 
     def values(self, entry: DataSet, name: str) -> dict[int, float]:
@@ -122,9 +108,8 @@ class Found:
 
     def rotation(self, entry: DataSet, name: str) -> tuple[int, int, Mean] | None:
         """Predictions changed, of how many, and the accuracy lost; None where it was not run."""
-        if self._record("rotation", entry, name) is None:
-            return None
-        return changed_predictions(self.context, entry, name)
+        record = self._record("rotation", entry, name)
+        return None if record is None else changed_predictions(record)
 
     def remarks(self) -> str:
         """On all that was asked for since the last time: what was trained shorter, and what was left out."""
@@ -155,7 +140,6 @@ class Found:
         return record
 
 
-BLOCKS = ("global", "HDS", "density", "heat-dim", "transition", "log-Hessian")
 LITTLE = 1.7  # points that removing a block may cost: the most in the paper, which calls it little
 NARROW = 1.0  # points that another range may change: the paper's change by 0.7 at most
 LOSS = 2.0  # points under rotation that count as a loss: more than any HFS variant of the paper changes by

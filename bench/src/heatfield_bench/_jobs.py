@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -11,35 +11,31 @@ from typing import Any
 
 from ._evaluate import NONE, Change, Kept, evaluate
 from ._methods import METHODS, Method, Plan
-from ._protocol import Protocol
 from ._results import Key, Store
-from ._sets import DATA_SETS, RESERVED, SHIPPED, DataSet, Loaded, Size, any_folder, known_sets, load
+from ._sets import (
+    DATA_SETS,
+    RESERVED,
+    SHIPPED,
+    DataSet,
+    Loaded,
+    Protocol,
+    Size,
+    any_folder,
+    known_sets,
+    load,
+)  # fmt: skip
 
 
 @dataclass
 class Context:
-    """What a run was asked for.
-
-    Attributes
-    ----------
-    store : Store
-    budget : "smoke", "reduced" or "paper"
-    folders : mapping
-        Folder of each data set that is read.
-    sets, methods : sequence of str, optional
-        Only these.
-    n_jobs : int
-        Threads of feature extraction.
-    kept : dict
-        Features of the data sets at hand, which several tables share.
-    """
+    """What a run was asked for, and the data set and features at hand, which several tables share."""
 
     store: Store
     budget: str = "smoke"
-    folders: Mapping[str, Path] = field(default_factory=dict)
-    sets: Sequence[str] | None = None
+    folders: Mapping[str, Path] = field(default_factory=dict)  # of each data set that is read
+    sets: Sequence[str] | None = None  # only these
     methods: Sequence[str] | None = None
-    n_jobs: int = 1
+    n_jobs: int = 1  # threads of feature extraction
     kept: Kept = field(default_factory=dict)
     _held: tuple[tuple[str, Size], Loaded] | None = None
     _known: tuple[dict[str, DataSet], list[str]] | None = None
@@ -62,10 +58,10 @@ class Context:
         found = [record for record in self.store.records() if record.key.data not in RESERVED]
         # Of a smaller budget, which takes fewer clouds, there may be fewer folds.
         found.sort(key=lambda record: (record.key.budget == "smoke") == (self.budget == "smoke"))
-        facts = {record.key.data: record.facts for record in found}
-        own = [any_folder(name) for name in sorted(facts.keys() - set(DATA_SETS))]
-        entries = [entry for name, entry in DATA_SETS.items() if name in facts] + own
-        return [e if e.name in SHIPPED else _as_recorded(e, facts[e.name]) for e in entries]
+        known = {record.key.data: record.metadata for record in found}
+        own = [any_folder(name) for name in sorted(known.keys() - set(DATA_SETS))]
+        entries = [entry for name, entry in DATA_SETS.items() if name in known] + own
+        return [e if e.name in SHIPPED else _as_recorded(e, known[e.name]) for e in entries]
 
     def wants(self, method: Method) -> bool:
         """Whether a method was asked for and can be run here."""
@@ -80,13 +76,13 @@ class Context:
         return self._held[1]
 
 
-def _as_recorded(entry: DataSet, facts: Mapping[str, Any]) -> DataSet:
+def _as_recorded(entry: DataSet, metadata: Mapping[str, Any]) -> DataSet:
     """Users' own data as its records tell of it, which may have been computed by another process."""
     try:
-        protocol = Protocol(**facts["protocol"])
+        protocol = Protocol(**metadata["protocol"])
     except (TypeError, ValueError):
         return entry
-    told = {} if entry.name in DATA_SETS else {n: facts[n] for n in ("title", "domain") if n in facts}
+    told = {} if entry.name in DATA_SETS else {n: metadata[n] for n in ("title", "domain") if n in metadata}
     return replace(entry, protocol=protocol, **told)
 
 
@@ -94,14 +90,14 @@ def _as_recorded(entry: DataSet, facts: Mapping[str, Any]) -> DataSet:
 class Job:
     """Cells of one record.
 
-    ``run(context, splits)`` gives each split with its cell; ``facts(context)`` says what the data are.
+    ``run(context, splits)`` gives each split with its cell; ``metadata(context)`` says what the data are.
     """
 
     key: Key
     splits: tuple[int, ...]
     cost: float  # of one split, in units that only their order and ratio matter of
     run: Callable[[Context, list[int]], Iterator[tuple[int, dict[str, Any]]]]
-    facts: Callable[[Context], dict[str, Any]]
+    metadata: Callable[[Context], dict[str, Any]]
     together: bool = False  # all splits are computed at once
     also: Key | None = None  # a record whose cells are part of these, and need not be trained again
 
@@ -147,7 +143,7 @@ def evaluation(
     return Job(
         key, tuple(range(count)), method.cost * weight * size * len(changes),
         partial(_evaluate, entry, method, plan.size, key.recipe, changes),
-        partial(facts_of, entry, plan.size), descriptor, also,
+        partial(metadata_of, entry, plan.size), descriptor, also,
     )  # fmt: skip
 
 
@@ -162,15 +158,6 @@ def _evaluate(
     return evaluate(method, recipe, data, chosen, changes, context.kept, n_jobs=context.n_jobs)
 
 
-def facts_of(entry: DataSet, size: Size, context: Context) -> dict[str, Any]:
+def metadata_of(entry: DataSet, size: Size, context: Context) -> dict[str, Any]:
     """What a record says of its data."""
-    return context.load(entry, size).facts()
-
-
-def table_jobs(
-    context: Context, names: Iterable[str], entries: Iterable[DataSet] | None = None, **more: Any
-) -> list[Job]:
-    """The accuracy of methods on data sets, all rows of a data set together: it is then read once."""
-    sets = context.available() if entries is None else entries
-    chosen = [METHODS[name] for name in names if context.wants(METHODS[name])]
-    return [evaluation(context, "accuracy", entry, method, **more) for entry in sets for method in chosen]
+    return context.load(entry, size).metadata()

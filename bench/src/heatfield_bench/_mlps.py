@@ -4,9 +4,10 @@ The read-out of every descriptor row is a network with hidden layers of 128 and 
 dozens of them on tables of the same shape. Here their weights are stacked and every product is one batched
 product in single precision, so that the cost of a step that is not arithmetic is paid once for all. What
 is computed is what `heatfield.models.read_out.AnnealedMLP` computes: Glorot's uniform start, Adam, batches
-of 200, the squared weights divided by the size of the batch, an end when the loss of an epoch has not fallen
-by ``tol`` for more than ten epochs, and a second pass at a tenth of the rate. The random numbers are others,
-so that the two agree as two seeds do. With two classes scikit-learn has one output, here there are two.
+of 200, the squared weights divided by the size of the batch, an end when the loss of an epoch has not
+fallen by a tolerance for more than ten epochs, and a second pass at a tenth of the rate. The random numbers
+are others, so that the two agree as two seeds do. With two classes scikit-learn has one output,
+here there are two.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from torch import Tensor
 
 from heatfield._base.check import Array
 
-BATCH = 200
+WIDTHS, ALPHA = (128, 64), 1.0
+BATCH, RATE, TOLERANCE = 200, 1e-3, 1e-4
 PATIENCE = 10
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
@@ -53,29 +55,11 @@ def train_mlps(
     n_classes: int,
     seeds: Sequence[int],
     *,
-    widths: tuple[int, ...] = (128, 64),
-    alpha: float = 1.0,
-    rate: float = 1e-3,
-    tol: float = 1e-4,
     max_epochs: int = 3000,
 ) -> list[TrainedMLP]:
-    """Train one network for every table.
+    """Train one network for every table (N_k, F) of standardised features and labels from 0 on.
 
-    Parameters
-    ----------
-    tables : sequence of (N_k, F) arrays
-        Standardised features; tables of as many rows are trained together.
-    labels : sequence of (N_k,) int arrays
-        From 0 to n_classes - 1.
-    n_classes : int
-    seeds : sequence of int
-        One for every network.
-    widths, alpha, rate, tol, max_epochs :
-        As of scikit-learn's `MLPClassifier`; ``max_epochs`` of each of the two passes.
-
-    Returns
-    -------
-    networks : list of TrainedMLP
+    Tables of as many rows are trained together. ``max_epochs`` is that of each of the two passes.
 
     Examples
     --------
@@ -87,8 +71,6 @@ def train_mlps(
     >>> bool((net.scores(table).argmax(axis=1) == label).mean() > 0.9)
     True
     """
-    if not len(tables) == len(labels) == len(seeds):
-        raise ValueError(f"got {len(tables)} tables, {len(labels)} rows of labels and {len(seeds)} seeds")
     found: dict[int, TrainedMLP] = {}
     sizes = [len(table) for table in tables]
     for size in sorted(set(sizes)):
@@ -96,8 +78,8 @@ def train_mlps(
         together = max(1, MOST_BYTES // max(1, 4 * size * tables[alike[0]].shape[1]))
         for first in range(0, len(alike), together):
             chosen = alike[first : first + together]
-            stack = _Stack([tables[i] for i in chosen], [labels[i] for i in chosen], n_classes, widths)
-            trained = stack.train([seeds[i] for i in chosen], alpha, rate, tol, max_epochs)
+            stack = _Stack([tables[i] for i in chosen], [labels[i] for i in chosen], n_classes)
+            trained = stack.train([seeds[i] for i in chosen], max_epochs)
             found |= dict(zip(chosen, trained, strict=True))
     return [found[i] for i in range(len(tables))]
 
@@ -105,21 +87,13 @@ def train_mlps(
 class _Stack:
     """Tables of as many rows, and the networks on them that are still in training."""
 
-    def __init__(
-        self,
-        tables: Sequence[Array],
-        labels: Sequence[NDArray[np.int64]],
-        n_classes: int,
-        widths: tuple[int, ...],
-    ) -> None:
+    def __init__(self, tables: Sequence[Array], labels: Sequence[NDArray[np.int64]], n_classes: int) -> None:
         self.x = torch.stack([torch.from_numpy(np.asarray(t, dtype=np.float32)) for t in tables])
         self.y = torch.stack([torch.from_numpy(np.asarray(y, dtype=np.int64)) for y in labels])
-        sizes = (self.x.shape[2], *widths, n_classes)
+        sizes = (self.x.shape[2], *WIDTHS, n_classes)
         self.shapes = list(pairwise(sizes))
 
-    def train(
-        self, seeds: Sequence[int], alpha: float, rate: float, tol: float, max_epochs: int
-    ) -> list[TrainedMLP]:
+    def train(self, seeds: Sequence[int], max_epochs: int) -> list[TrainedMLP]:
         """To the end of the second pass of the last network."""
         draws = [torch.Generator().manual_seed(int(seed)) for seed in seeds]
         weights = torch.stack([self._start(draw) for draw in draws])
@@ -127,7 +101,7 @@ class _Stack:
         moments = torch.zeros_like(weights), torch.zeros_like(weights)
         rows, count = self.x.shape[1], len(seeds)
         state = {
-            "step": torch.zeros(count), "rate": torch.full((count,), rate), "epoch": torch.zeros(count),
+            "step": torch.zeros(count), "rate": torch.full((count,), RATE), "epoch": torch.zeros(count),
             "best": torch.full((count,), float("inf")), "bad": torch.zeros(count),
             "second": torch.zeros(count),
         }  # fmt: skip
@@ -135,8 +109,8 @@ class _Stack:
         alive = list(range(count))
         while alive:
             order = torch.stack([torch.randperm(rows, generator=draws[i]) for i in alive])
-            loss = self._epoch(weights, moments, state, order, alpha) / rows
-            state["bad"] = torch.where(loss > state["best"] - tol, state["bad"] + 1, 0.0)
+            loss = self._epoch(weights, moments, state, order) / rows
+            state["bad"] = torch.where(loss > state["best"] - TOLERANCE, state["bad"] + 1, 0.0)
             state["best"] = torch.minimum(state["best"], loss)
             state["epoch"] += 1
             ended = (state["bad"] > PATIENCE) | (state["epoch"] >= max_epochs)
@@ -146,7 +120,7 @@ class _Stack:
                 if over[j]:
                     done[alive[j]] = TrainedMLP(self._layers(weights[j]), epochs[alive[j]], float(loss[j]))
                 else:  # once more, with a new optimiser, at a tenth of the rate
-                    for name, value in (("step", 0.0), ("rate", rate / 10), ("epoch", 0.0), ("second", 1.0)):
+                    for name, value in (("step", 0.0), ("rate", RATE / 10), ("epoch", 0.0), ("second", 1.0)):
                         state[name][j] = value
                     for moment in moments:
                         moment[j] = 0.0
@@ -180,12 +154,7 @@ class _Stack:
         return tuple((w[0].numpy().copy(), b[0, 0].numpy().copy()) for w, b in self._views(row[None].clone()))
 
     def _epoch(
-        self,
-        weights: Tensor,
-        moments: tuple[Tensor, Tensor],
-        state: dict[str, Tensor],
-        order: Tensor,
-        alpha: float,
+        self, weights: Tensor, moments: tuple[Tensor, Tensor], state: dict[str, Tensor], order: Tensor
     ) -> Tensor:
         """One pass over the rows in the given order; the sum of the losses of each network."""
         count, rows = order.shape
@@ -201,14 +170,14 @@ class _Stack:
                 out = torch.baddbmm(b, values[-1], w)
                 values.append(out.relu_() if number < len(layers) - 1 else torch.log_softmax(out, 2))
             total -= values[-1].gather(2, label).sum((1, 2))
-            total += 0.5 * alpha * sum(w.square().sum((1, 2)) for w, _ in layers)
+            total += 0.5 * ALPHA * sum(w.square().sum((1, 2)) for w, _ in layers)
             delta = values[-1].exp()
             delta.scatter_add_(2, label, torch.full((count, size, 1), -1.0))
             delta /= size
             for number in range(len(layers) - 1, -1, -1):
                 (w, _), (slope, bias) = layers[number], gradients[number]
                 bias.copy_(delta.sum(1, keepdim=True))
-                slope.copy_(torch.baddbmm(w, values[number].transpose(1, 2), delta, beta=alpha / size))
+                slope.copy_(torch.baddbmm(w, values[number].transpose(1, 2), delta, beta=ALPHA / size))
                 if number:
                     delta = torch.bmm(delta, w.transpose(1, 2)).mul_(values[number] > 0)
             state["step"] += 1

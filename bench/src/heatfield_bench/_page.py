@@ -1,8 +1,7 @@
-"""The tables as Markdown, LaTeX and HTML: ours, the paper's, the difference, and how a cell was computed."""
+"""The tables as Markdown and LaTeX: ours, the paper's, the difference, and how a cell was computed."""
 
 from __future__ import annotations
 
-import html
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -22,17 +21,21 @@ LEGEND = (
     "95 % of its training clouds, `other folds` where its folds are not those of the other rows. `k of n` "
     "are the splits that are done, where some are missing."
 )
-WRITER = "Written by `heatfield bench"  # what every page begins with, so that no other file is replaced
+# What every page begins with, so that no other file is replaced.
+HEADS = {
+    ".md": "# Experiments\n\nWritten by `heatfield bench --show`",
+    ".tex": "% Written by heatfield bench --show.",
+}
 WIDEST = 200  # characters of a line of Markdown
 
 
 def write_pages(results: str | Path, *, budget: str) -> dict[str, Path]:
-    """Write the three pages of all tables into the folder of results."""
+    """Write the two pages of all tables into the folder of results."""
     from ._run import show
 
     grids = show(budget=budget, results=results)
     found = findings(results, budget=budget)
-    pages = {"markdown": markdown(grids, found), "latex": latex(grids), "html": page(grids, found)}
+    pages = {"markdown": markdown(grids, found), "latex": latex(grids)}
     places = page_places(results, budget)
     Path(results).mkdir(parents=True, exist_ok=True)
     check_ours(list(places.values()))
@@ -44,7 +47,7 @@ def write_pages(results: str | Path, *, budget: str) -> dict[str, Path]:
 def page_places(results: str | Path, budget: str) -> dict[str, Path]:
     """Where the pages of a budget are."""
     name = "tables-smoke" if budget == "smoke" else "tables"
-    suffixes = {"markdown": ".md", "latex": ".tex", "html": ".html"}
+    suffixes = {"markdown": ".md", "latex": ".tex"}
     return {kind: Path(results) / f"{name}{suffix}" for kind, suffix in suffixes.items()}
 
 
@@ -53,8 +56,8 @@ def check_ours(places: Sequence[Path]) -> None:
     for place in places:
         if place.exists():
             with open_regular(place) as file:
-                start = file.read(4096)
-            if not any(mark.encode() in start for mark in (WRITER, WRITER.replace("`", ""))):
+                start = file.read(200)
+            if not start.startswith(HEADS[place.suffix].encode()):
                 raise ValueError(
                     f"{place} was not written by heatfield bench: give another folder of results"
                 )
@@ -86,7 +89,7 @@ def parts(cell: Cell) -> tuple[str, str, list[str]]:
 
 def markdown(grids: Sequence[Grid], found: Sequence[str], *, folder: str = "") -> str:
     """All tables, and what was found; ``folder`` is where the files of results are, seen from the page."""
-    lines = ["# Experiments", "", f"{WRITER} --show`; no figure is typed by hand.", "", *_wrapped(LEGEND), ""]
+    lines = [f"{HEADS['.md']}; no figure is typed by hand.", "", *_wrapped(LEGEND), ""]
     for grid in grids:
         lines += [f"## {grid.title}", ""]
         rows = [(label, [_markdown_cell(cell) for cell in cells]) for label, cells in grid.rows]
@@ -134,7 +137,7 @@ def _markdown_cell(cell: Cell) -> str:
 
 def latex(grids: Sequence[Grid]) -> str:
     """A table each, for booktabs."""
-    lines = [f"% {WRITER.replace('`', '')} --show. Needs booktabs.", ""]
+    lines = [f"{HEADS['.tex']} Needs booktabs.", ""]
     for grid in grids:
         heads = " & ".join(map(_tex, grid.columns))
         lines += [
@@ -161,63 +164,3 @@ def _tex_cell(cell: Cell) -> str:
     own, bracket, remarks = parts(cell)
     mark = rf"\textsuperscript{{{_tex(', '.join(remarks))}}}" if remarks else ""
     return f"{_tex(own)}{mark} {_tex(bracket)}".strip()
-
-
-_STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 1500px;
-  padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; margin: 0 0 1.5rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
-td, small, nav a { white-space: nowrap; } nav a { margin-right: 1em; } .wide { overflow-x: auto; }
-tr > :first-child { position: sticky; left: 0; background: #fff; }
-code { background: #f2f2f2; padding: 0 .2em; }
-small { color: #666; display: block; } .less { color: #a33; } .more { color: #275; }
-"""
-
-
-def page(grids: Sequence[Grid], found: Sequence[str]) -> str:
-    """One HTML file that loads nothing; below each table a link to its results."""
-    say = html.escape
-    links = "".join(f"<a href='#{say(grid.name)}'>{say(grid.title)}</a> " for grid in grids)
-    links += "<a href='#findings'>The paper's findings</a>" if found else ""
-    body = [f"<p>{_code(LEGEND)}</p><nav>{links}</nav>"]
-    for grid in grids:
-        heads = "".join(f"<th>{say(c)}</th>" for c in grid.columns)
-        body.append(f"<h2 id='{say(grid.name)}'>{say(grid.title)}</h2>")
-        body.append(f"<div class='wide'><table><tr><th></th>{heads}</tr>")
-        for label, cells in grid.rows:
-            body.append(f"<tr><th>{say(label)}</th>{''.join(map(_html_cell, cells))}</tr>")
-        body.append("</table></div>" + "".join(f"<p>{say(note)}</p>" for note in grid.notes))
-        if grid.source:
-            body.append(f"<p>Results: <a href='{say(grid.source)}'>{say(grid.source)}</a></p>")
-    if found:
-        body.append(f"<h2 id='findings'>The paper's findings</h2><p>{_code(RULE)}</p>")
-        body.append("<ul>" + "".join(f"<li>{say(f)}</li>" for f in found) + "</ul>")
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        f"<!doctype html><!-- {WRITER.replace('`', '')} --show. --><html lang='en'><meta charset='utf-8'>"
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f"<title>heatfield: experiments</title><style>{_STYLE}</style>"
-        f"<h1>Experiments</h1>{''.join(body)}</html>\n"
-    )
-
-
-def _code(text: str) -> str:
-    """Markdown whose only marks are backticks, as HTML."""
-    words = html.escape(text).split("`")
-    return "".join(f"<code>{word}</code>" if i % 2 else word for i, word in enumerate(words))
-
-
-def _html_cell(cell: Cell) -> str:
-    own, bracket, remarks = parts(cell)
-    if cell.text:
-        own, bracket = (part.strip() for part in _split(own))
-    side = "" if cell.difference is None else ("less" if cell.difference < 0 else "more")
-    marks = "".join(f"<small>{html.escape(r)}</small>" for r in remarks)
-    return f"<td>{html.escape(own)}<small class='{side}'>{html.escape(bracket)}</small>{marks}</td>"
-
-
-def _split(text: str) -> tuple[str, str]:
-    """A text and the bracket at its end, which goes to a line of its own."""
-    own, sign, bracket = text.partition(" (")
-    return own, sign + bracket

@@ -10,19 +10,22 @@ and split the one further down counts. A line that cannot be read is passed over
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import math
 import os
+import platform
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import heatfield
 from heatfield._base.arrays import open_regular
-
-from ._machine import commit, machine, now
 
 FORMAT = 1
 HEADER = "heatfield_bench"  # the name in the first line
@@ -65,7 +68,7 @@ class Record:
     """The cells of one key on the same data."""
 
     key: Key
-    facts: dict[str, Any]  # of the data: content, splits, protocol
+    metadata: dict[str, Any]  # of the data: content, splits, protocol
     cells: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -75,7 +78,7 @@ class Record:
 
     def values(self, change: str = "none", metric: str | None = None) -> dict[int, float]:
         """Scores by split."""
-        name = metric or self.facts["protocol"]["metric"]
+        name = metric or self.metadata["protocol"]["metric"]
         return {k: cell["scores"][change][name] for k, cell in self.cells.items()}
 
     @property
@@ -85,22 +88,16 @@ class Record:
 
 
 def same_data(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether facts are of the same clouds and the same splits."""
+    """Whether metadata are of the same clouds and the same splits."""
     return _identity(before) == _identity(after)
 
 
-def _identity(facts: Mapping[str, Any]) -> tuple[Any, Any]:
-    return facts.get("content"), facts.get("splits")
+def _identity(metadata: Mapping[str, Any]) -> tuple[Any, Any]:
+    return metadata.get("content"), metadata.get("splits")
 
 
 class Store:
-    """A folder of results, read once; one process at a time writes to it.
-
-    Parameters
-    ----------
-    folder : path-like
-        The files of all tables. Other files in it are left alone.
-    """
+    """A folder of results, read once; one process at a time writes to it. Other files are left alone."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -108,13 +105,13 @@ class Store:
         self._lines: dict[Path, list[dict[str, Any]]] = {}
         self._found: dict[str, dict[tuple[Any, Any], Record]] | None = None
 
-    def read(self, key: Key, facts: Mapping[str, Any] | None = None) -> Record | None:
+    def read(self, key: Key, metadata: Mapping[str, Any] | None = None) -> Record | None:
         """The record of a key, of these data or of those that were used last; None where there is none."""
-        return _newest(self._all().get(key.name, {}), facts)
+        return _newest(self._all().get(key.name, {}), metadata)
 
-    def done(self, key: Key, facts: Mapping[str, Any]) -> set[int]:
+    def done(self, key: Key, metadata: Mapping[str, Any]) -> set[int]:
         """Splits that need not be computed."""
-        record = self.read(key, facts)
+        record = self.read(key, metadata)
         return set() if record is None else set(record.cells)
 
     def records(self) -> list[Record]:
@@ -138,14 +135,14 @@ class Store:
         self._found = None
 
     def add(
-        self, key: Key, split: int, cell: Mapping[str, Any], facts: Mapping[str, Any],
+        self, key: Key, split: int, cell: Mapping[str, Any], metadata: Mapping[str, Any],
         *, here: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
         """Write one cell, which counts from now on. ``here``: the worker's machine."""
         self.check(key.table)
         place, here = self.folder / f"{key.table}.jsonl", here or machine()
         mark = hashlib.sha256(json.dumps(here, sort_keys=True).encode()).hexdigest()[:8]
-        content, splits = _identity(facts)
+        content, splits = _identity(metadata)
         line: dict[str, Any] = {
             "kind": "cell", "task": key.task, "data": key.data, "content": content, "splits": splits,
             "method": key.method, "recipe": key.recipe, "size": list(key.size), "budget": key.budget,
@@ -153,7 +150,7 @@ class Store:
             "version": heatfield.__version__, "commit": commit(), "machine": mark, "date": now(),
         }  # fmt: skip
         there = self._lines.setdefault(place, [])
-        about = [{"kind": "machine", "id": mark, **here}, {"kind": "data", "data": key.data, **facts}]
+        about = [{"kind": "machine", "id": mark, **here}, {"kind": "data", "data": key.data, **metadata}]
         new = [*(known for known in about if known not in there), line]
         self.folder.mkdir(parents=True, exist_ok=True)
         with open(place, "ab") as file:
@@ -205,13 +202,13 @@ class Store:
     def _index(self) -> None:
         self._found = {}
         for place, lines in self._lines.items():
-            facts = {(line["data"], *_identity(line)): line for line in lines if line["kind"] == "data"}
+            known = {(line["data"], *_identity(line)): line for line in lines if line["kind"] == "data"}
             faults = self._faults.setdefault(place, [])
             faults[:] = [fault for fault in faults if not fault.startswith(f"{place}: no line")]
             for line in lines:
                 if line["kind"] != "cell":
                     continue
-                about = facts.get((line["data"], *_identity(line)))
+                about = known.get((line["data"], *_identity(line)))
                 if about is None:
                     what = f"{place}: no line describes the data {line['data']!r} of some results"
                     faults += [f"{what}; passed over"] if f"{what}; passed over" not in faults else []
@@ -231,9 +228,9 @@ class Store:
 _OF_KEY = {"kind", "task", "data", "content", "splits", "method", "recipe", "size", "budget", "split"}
 
 
-def _newest(found: Mapping[tuple[Any, Any], Record], facts: Mapping[str, Any] | None) -> Record | None:
-    if facts is not None:
-        return found.get(_identity(facts))
+def _newest(found: Mapping[tuple[Any, Any], Record], metadata: Mapping[str, Any] | None) -> Record | None:
+    if metadata is not None:
+        return found.get(_identity(metadata))
     # Of the same minute, what stands further down in the file.
     return max(reversed(list(found.values())), key=lambda record: record.date, default=None)
 
@@ -268,16 +265,12 @@ def _fault(line: Any) -> str:
         return "" if known and _fits(protocol.get("count"), int) else "data without a name or a protocol"
     if kind != "cell":
         return "not a line of results"
-    kinds = {
-        "task": str,
-        "data": str,
-        "method": str,
-        "recipe": dict,
-        "size": list,
-        "budget": str,
-        "split": int,
-    }
-    parts = kinds | {"date": str} | PARTS.get(str(line.get("task")), {"task": None})
+    kinds = dict.fromkeys(("task", "data", "method", "budget", "date"), str)
+    parts = (
+        kinds
+        | {"recipe": dict, "size": list, "split": int}
+        | PARTS.get(str(line.get("task")), {"task": None})
+    )
     wrong = [name for name, kind in parts.items() if not _fits(line.get(name), kind)]
     if not wrong and (len(line["size"]) != 2 or not all(_fits(n, int | None) for n in line["size"])):
         wrong = ["size"]
@@ -304,3 +297,79 @@ def _ends_with_newline(place: Path) -> bool:
     with open(place, "rb") as file:
         file.seek(-1, os.SEEK_END)
         return file.read(1) == b"\n"
+
+
+# --- where and when a result was made --------------------------------------------------
+
+PACKAGES = (
+    "numpy", "scipy", "numba", "scikit-learn", "torch", "open3d-cpu", "gudhi", "multipers", "xgboost-cpu",
+)  # fmt: skip
+
+
+def now() -> str:
+    """Date and time, UTC."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def processor() -> tuple[str, list[str]]:
+    """Name of the processor, and all its flags where the system tells them."""
+    name, flags = platform.processor() or platform.machine(), []
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                name = value.strip()
+            elif key.strip() == "flags":
+                flags = value.split()
+                break
+    return name, flags
+
+
+def version_of(package: str) -> str | None:
+    """The installed version, or None."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+@cache
+def machine() -> dict[str, Any]:
+    """Processor, cores, threads of linear algebra, Python, and versions of what computes."""
+    return {
+        "cpu": processor()[0],
+        "cores": cores(),
+        "threads": os.environ.get("OMP_NUM_THREADS", "all"),
+        "system": platform.system(),
+        "versions": {"heatfield": heatfield.__version__, "python": platform.python_version()}
+        | {name: found for name in PACKAGES if (found := version_of(name))},
+    }
+
+
+def load_average() -> list[float] | None:
+    """Processes that wanted to run during the last 1, 5 and 15 minutes, where the system tells it."""
+    return [round(x, 2) for x in os.getloadavg()] if hasattr(os, "getloadavg") else None
+
+
+@cache
+def commit() -> str:
+    """Of the checkout that the library is imported from, with a plus where files differ; empty elsewhere."""
+    source = Path(heatfield.__file__).resolve().parent
+    root = source.parents[1]
+    if not (root / ".git").exists():
+        return ""
+    git = ["git", "-C", str(root)]
+    try:
+        found = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--", "src", "bench/src"], capture_output=True, text=True
+        )
+    except OSError:
+        return ""
+    return found.stdout.strip() + ("+" if changed.stdout.strip() else "")

@@ -23,13 +23,11 @@ from heatfield._base.check import check_choice, check_count, thread_count
 from heatfield._base.summary import plural
 from heatfield.options import Run, takes
 
-from ._grid import Grid
+from ._grid import Grid, mean_of
 from ._jobs import Context, Job, method_named
-from ._machine import machine
 from ._methods import BUDGETS, METHODS
-from ._results import Store, same_data
+from ._results import Store, machine, same_data
 from ._sets import DATA_SETS, check_name
-from ._statistics import mean_of
 from .tables import TABLES, table
 from .tables.dimension import ESTIMATORS, skdim
 
@@ -246,7 +244,7 @@ class _Run:
     context: Context
     again: bool
     options: Run
-    facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # of the data, by name of the record
+    metadata: dict[str, dict[str, Any]] = field(default_factory=dict)  # of the data, by name of the record
     counts: dict[str, int] = field(default_factory=lambda: {"computed": 0, "before": 0, "failed": 0})
     total: int = 0  # cells that are to be computed
     left: float = 0.0  # their cost
@@ -256,13 +254,8 @@ class _Run:
 
     def open_splits(self, job: Job, splits: Sequence[int]) -> list[int]:
         """Splits that are not done yet."""
-        done = set() if self.again else self.context.store.done(job.key, self.facts[job.key.name])
+        done = set() if self.again else self.context.store.done(job.key, self.metadata[job.key.name])
         return [split for split in splits if split not in done]
-
-    def come(self, count: int, cost: float) -> None:
-        """Some cells need not be computed any more."""
-        self.done += count
-        self.left = max(0.0, self.left - cost)
 
     def say(self, words: str) -> None:
         """A line that ends with how far the run is, and how long the rest takes at the cost so far."""
@@ -272,7 +265,7 @@ class _Run:
         if self.counts["failed"]:
             words += f", {self.counts['failed']} failed"
         if self.cost:
-            minutes = self.left * self.spent / self.cost / 60.0
+            minutes = max(0.0, self.left) * self.spent / self.cost / 60.0
             words += f", about {f'{minutes:.0f} min' if minutes >= 1.5 else f'{60.0 * minutes:.0f} s'} left"
         print(words, flush=True)
 
@@ -280,15 +273,10 @@ class _Run:
 def run_jobs(
     context: Context, jobs: Sequence[Job], *, again: bool = False, options: Run | None = None
 ) -> dict[str, int]:
-    """Compute all cells that are not done, or with ``again`` all cells.
+    """Compute all cells that are not done, or with ``again`` all cells; how many, as `run` says.
 
     Jobs are taken in their order. An error of one job is reported and the others go on. Ctrl-C ends the run:
     what was finished is kept. A cell is replaced when the new one is finished, never before.
-
-    Returns
-    -------
-    counts : dict
-        Cells ``computed``, done ``before``, and ``failed``.
     """
     store = context.store
     run = _Run(context, again, options or Run())
@@ -298,7 +286,7 @@ def run_jobs(
             store.check(name)
         # Tables share cells, and what gives cells of two records comes before what gives one of them.
         unique = {job.key.name: job for job in sorted(jobs, key=lambda job: job.also is None)}
-        tasks = _tasks(run, _described(run, list(unique.values())))
+        tasks = _tasks(run, _readable(run, list(unique.values())))
         run.total = sum(len(task.splits) for task in tasks)
         run.left = sum(task.job.cost * len(task.splits) for task in tasks)
         before = time.perf_counter()
@@ -310,7 +298,7 @@ def run_jobs(
     return run.counts
 
 
-def _described(run: _Run, jobs: Sequence[Job]) -> list[Job]:
+def _readable(run: _Run, jobs: Sequence[Job]) -> list[Job]:
     """The jobs whose data can be had; what their data are goes to the run."""
     unread: set[tuple[Any, ...]] = set()
     # By data set and size: the context holds the last one, so that each is read once.
@@ -318,13 +306,13 @@ def _described(run: _Run, jobs: Sequence[Job]) -> list[Job]:
         data = job.key.data, job.key.size
         if data not in unread:
             try:
-                run.facts[job.key.name] = job.facts(run.context)
+                run.metadata[job.key.name] = job.metadata(run.context)
                 continue
             except PROBLEMS as error:
                 unread.add(data)
                 print(f"{job.key.data}: {type(error).__name__}: {error}", file=sys.stderr)
         run.counts["failed"] += len(job.splits)
-    return [job for job in jobs if job.key.name in run.facts]
+    return [job for job in jobs if job.key.name in run.metadata]
 
 
 @dataclass(frozen=True)
@@ -333,7 +321,7 @@ class Task:
 
     job: Job
     splits: list[int]
-    facts: Mapping[str, Any]
+    metadata: Mapping[str, Any]
     context: Context
     run: str
 
@@ -349,7 +337,7 @@ def _tasks(run: _Run, jobs: Sequence[Job]) -> list[Task]:
         wanted = run.open_splits(job, job.splits)
         run.counts["before"] += len(job.splits) - len(wanted)
         groups = [wanted] if job.together and wanted else [[split] for split in wanted]
-        found += [Task(job, group, run.facts[job.key.name], context, mark) for group in groups]
+        found += [Task(job, group, run.metadata[job.key.name], context, mark) for group in groups]
     return found
 
 
@@ -364,12 +352,11 @@ def _computed(run: _Run, tasks: Sequence[Task]) -> Iterator[tuple[Task, Found]]:
         wanted = run.open_splits(task.job, task.splits)
         came = len(task.splits) - len(wanted)  # with the cells of another record
         run.counts["before"] += came
-        run.come(came, task.job.cost * came)
+        run.done += came
+        run.left -= task.job.cost * came
         if wanted:
-            yield (
-                replace(task, splits=wanted),
-                compute(replace(task, splits=wanted), thread_count(run.options.n_jobs)),
-            )
+            task = replace(task, splits=wanted)
+            yield task, compute(task, thread_count(run.options.n_jobs))
 
 
 @dataclass
@@ -389,7 +376,7 @@ def compute(task: Task, n_threads: int) -> Found:
     context.n_jobs = n_threads
     found = Found(machine=machine())
     try:
-        if not same_data(task.job.facts(context), task.facts):
+        if not same_data(task.job.metadata(context), task.metadata):
             raise ValueError("the data that the worker reads are not those of the caller")
         for split, cell in task.job.run(context, task.splits):
             found.cells.append((split, cell))
@@ -405,24 +392,24 @@ _last = threading.local()
 
 def _keep(run: _Run, task: Task, found: Found, seconds: float) -> None:
     """Write cells, and the part of each that is one of another record, unless that is there; and say it."""
-    job, store, facts = task.job, run.context.store, run.facts[task.job.key.name]
+    job, store, metadata = task.job, run.context.store, run.metadata[task.job.key.name]
     for split, cell in found.cells:
-        store.add(job.key, split, cell, facts, here=found.machine)
-        if job.also is not None and (run.again or split not in store.done(job.also, facts)):
+        store.add(job.key, split, cell, metadata, here=found.machine)
+        if job.also is not None and (run.again or split not in store.done(job.also, metadata)):
             part = {name: value for name, value in cell.items() if name not in ("changed", "deviation")}
             part["scores"] = {"none": cell["scores"]["none"]}
-            store.add(job.also, split, part, facts, here=found.machine)
+            store.add(job.also, split, part, metadata, here=found.machine)
     computed, asked = len(found.cells), len(task.splits)
     run.counts["computed"] += computed
+    run.done += computed
+    run.left -= job.cost * asked
     if computed:  # the seconds of a job that failed at once say nothing of what cells cost
         run.spent += seconds
         run.cost += job.cost * computed
-    run.come(computed, job.cost * computed)
     if not found.problem:
         run.say(title_of(job) + score_so_far(run.context, job))
         return
     run.counts["failed"] += asked - computed
-    run.left = max(0.0, run.left - job.cost * (asked - computed))
     print(f"{job.key.data} / {job.key.method}: {found.problem}", file=sys.stderr)
     run.say(f"{title_of(job)}: {asked - computed} of {plural(asked, 'split')} failed")
 
@@ -442,7 +429,7 @@ def score_so_far(context: Context, job: Job) -> str:
     record = context.store.read(job.key)
     if record is None or any("scores" not in cell for cell in record.cells.values()):
         return ""
-    metric = record.facts["protocol"]["metric"]
+    metric = record.metadata["protocol"]["metric"]
     found = mean_of(record.values())
     spread = f" ± {found.sd:.2f}" if found.n > 1 else ""
     return f": {METRICS.get(metric, metric)} {found.mean:.2f}{spread}, {plural(found.n, 'split')}"

@@ -1,10 +1,11 @@
-"""The data sets: made on the spot, read by their loaders, or any folder."""
+"""The data sets (made on the spot, read by their loaders, or any folder), and how each is tested."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heatfield import datasets
-from heatfield._base.check import Array
-from heatfield.datasets import Dataset, content_hash
-from heatfield.datasets._dataset import read_files, take_each
-from heatfield.datasets._folder import labelled_files
+from heatfield._base.check import Array, check_choice, check_count
+from heatfield.datasets import content_hash, make_folds, make_splits
+from heatfield.datasets._dataset import labelled_files, read_files, take_each
 from heatfield.models.read_out import checked_training
 from heatfield.sampling import random_rows
 
 from . import datasets as published
-from ._protocol import ORBITS, REAL, SYNTHETIC, Protocol, splits_digest
 
 RESERVED = ("manifolds",)  # what the table "dimension" calls its data
 _NAME = re.compile(r"[a-z0-9_]+([.-][a-z0-9_]+)*")
@@ -34,6 +33,76 @@ class Size:
 
     clouds: int | None = None
     points: int | None = None
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Random splits or folds, and the score that the tables show.
+
+    Guide: ``heatfield docs results/experiments``.
+
+    Attributes
+    ----------
+    kind : "splits" or "folds"
+    count : int
+    share : float
+        Part of every class that is tested; of folds 1 / count.
+    metric : "oa" or "macc"
+        Overall accuracy, or its mean over classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from heatfield_bench import Protocol
+    >>> folds = Protocol("folds", 2, 0.5, "oa")
+    >>> tests = folds.tests([np.eye(2) * i for i in range(1, 5)], np.array([0, 0, 1, 1]))
+    >>> [int(test.sum()) for test in tests]
+    [2, 2]
+    """
+
+    kind: str
+    count: int
+    share: float
+    metric: str
+
+    def __post_init__(self) -> None:
+        check_choice(self.kind, "kind", ("splits", "folds"))
+        check_choice(self.metric, "metric", ("oa", "macc"))
+        check_count(self.count, "count", 2 if self.kind == "folds" else 1)
+        if not 0.0 < self.share < 1.0:
+            raise ValueError(f"share must lie between 0 and 1, got {self.share!r}")
+
+    def tests(self, clouds: Sequence[Array], labels: NDArray) -> list[NDArray[np.bool_]]:
+        """For each split, True where a cloud is tested; decided by the content of the data alone.
+
+        Parameters
+        ----------
+        clouds : sequence of (m_i, n) arrays
+        labels : (N,)
+
+        Returns
+        -------
+        tests : list of (N,) bool arrays
+        """
+        if self.kind == "folds":
+            fold = make_folds(clouds, labels, self.count)
+            return [fold == k for k in range(self.count)]
+        return list(make_splits(clouds, labels, self.count, test_share=self.share))
+
+
+# The paper's: synthetic sets by overall accuracy over random splits, real ones
+# by mean class accuracy over folds.
+SYNTHETIC = Protocol("splits", 20, 0.2, "oa")
+ORBITS = Protocol("splits", 20, 0.3, "oa")
+REAL = Protocol("folds", 5, 0.2, "macc")
+
+
+def splits_digest(tests: Sequence[NDArray[np.bool_]]) -> str:
+    """A hash of all test sets: records of other splits are told apart by it."""
+    digest = hashlib.sha256()
+    for test in tests:
+        digest.update(np.packbits(test).tobytes())
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -105,7 +174,7 @@ class Loaded:
         """Coordinates per point."""
         return int(self.clouds[0].shape[1])
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """What a record says of its data."""
         own = self.entry.name not in SHIPPED and self.entry.title != self.entry.name
         return {
@@ -113,7 +182,7 @@ class Loaded:
             "splits": splits_digest(self.tests),
             "clouds": len(self.clouds),
             "classes": len(np.unique(self.labels)),
-            "protocol": self.entry.protocol.facts(),
+            "protocol": asdict(self.entry.protocol),
             # Where another process shows the record, there is no entry that would tell these.
             **({"title": self.entry.title, "domain": self.entry.domain} if own else {}),
         }
@@ -123,37 +192,28 @@ def load(entry: DataSet, folder: Path | None, size: Size) -> Loaded:
     """Read or make a data set, and fix its splits."""
     if entry.folder and folder is None:
         raise ValueError(f"{entry.name} is read from a folder: give --data {entry.name}=FOLDER")
-    if entry.name not in SHIPPED:
-        return _load_own(entry, folder, size)
-    clouds, labels, folds = entry.load(folder, size)
-    # Folds that the source prescribes count for all of it only.
-    if folds and size == Size():
-        entry = replace(entry, protocol=replace(entry.protocol, kind="folds", count=len(folds)))
-        tests = list(folds)
+    name, protocol, own = entry.name, entry.protocol, entry.name not in SHIPPED
+    clouds, labels, *more = entry.load(folder, size)
+    tests, whole = [np.asarray(test) for test in more[0]] if more else [], size == Size()
+    if own:  # nobody has looked at these before
+        clouds, labels = checked_training(clouds, labels)
+        rows = first_rows(labels, size.clouds)
+        whole = len(rows) == len(labels)
+        clouds, labels = thinned([clouds[i] for i in rows], size), labels[rows]
+    if tests and whole:  # those of the source count for all of it only
+        if any(test.shape != labels.shape or test.dtype != bool for test in tests):
+            raise ValueError(f"test sets of {name} must be True or False for each of {len(labels)} clouds")
+        if own and len(tests) != protocol.count:
+            raise ValueError(f"{name} has {len(tests)} test sets, its protocol {protocol.count}")
+        protocol = protocol if own else replace(protocol, kind="folds", count=len(tests))
     else:
-        tests = entry.protocol.tests(clouds, labels)
-    return Loaded(entry, size, clouds, labels, tests, content_hash(clouds, labels))
-
-
-def _load_own(entry: DataSet, folder: Path | None, size: Size) -> Loaded:
-    """As `load`, with what nobody has looked at before: any number of clouds, classes and test sets."""
-    found, given, *more = entry.load(folder, size)
-    found, given = checked_training(found, given)
-    rows = first_rows(given, size.clouds)
-    clouds, labels = thinned([found[i] for i in rows], size), given[rows]
-    # As above: those of the source count for all of it only.
-    tests = [np.asarray(test) for test in more[0]] if more and len(rows) == len(given) else []
-    if any(test.shape != labels.shape or test.dtype != bool for test in tests):
-        raise ValueError(f"test sets of {entry.name} must be True or False for each of {len(labels)} clouds")
-    if tests and len(tests) != entry.protocol.count:
-        raise ValueError(f"{entry.name} has {len(tests)} test sets, its protocol {entry.protocol.count}")
-    if not tests:
-        if entry.protocol.kind == "folds" and size.clouds is not None:  # too small a part for all folds
-            count = min(entry.protocol.count, size.clouds)
-            entry = replace(entry, protocol=replace(entry.protocol, count=count))
-        tests = entry.protocol.tests(clouds, labels)
-        check_tests(entry.name, labels, tests)
-    return Loaded(entry, size, clouds, labels, tests, content_hash(clouds, labels))
+        if own and protocol.kind == "folds" and size.clouds is not None:  # too small a part for all folds
+            protocol = replace(protocol, count=min(protocol.count, size.clouds))
+        tests = protocol.tests(clouds, labels)
+        if own:
+            check_tests(name, labels, tests)
+    content = content_hash(clouds, labels)
+    return Loaded(replace(entry, protocol=protocol), size, clouds, labels, tests, content)
 
 
 def made_clouds(make: Callable[..., tuple[list[Array], NDArray]], _: Path | None, size: Size) -> Clouds:
@@ -162,9 +222,9 @@ def made_clouds(make: Callable[..., tuple[list[Array], NDArray]], _: Path | None
     return thinned(clouds, size), labels, ()
 
 
-def read_clouds(loader: Callable[..., Dataset], folder: Path | None, size: Size) -> Clouds:
-    """Of a loader of the package."""
-    found = loader(folder)
+def read_clouds(name: str, folder: Path | None, size: Size) -> Clouds:
+    """Of a published data set."""
+    found = published.load(name, folder or "")
     rows = first_rows(found.labels, size.clouds)
     clouds = [found.clouds[i] for i in rows]
     return thinned(clouds, size), found.labels[rows], found.folds if size.clouds is None else ()
@@ -194,15 +254,7 @@ def thinned(clouds: list[Array], size: Size) -> list[Array]:
 
 
 def check_name(name: str) -> None:
-    """A ValueError where a data set cannot have this name.
-
-    Examples
-    --------
-    >>> check_name("my_data-2")
-    >>> check_name("My Data")
-    Traceback (most recent call last):
-    ValueError: the name of a data set must be of a to z, 0 to 9 and _, with single . or - between them, ...
-    """
+    """A ValueError where a data set cannot have this name."""
     if name in RESERVED:
         raise ValueError(f"a data set cannot be called {name!r}: that name has another use")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -268,17 +320,17 @@ def _entries() -> dict[str, DataSet]:
              points=1024, asked=True),
         made("four_shapes", "four shapes", "made for tests", partial(made_clouds, datasets.make_four_shapes),
              REAL, boundary=True),
-        read("allen", "Allen", "subcellular structures", partial(read_clouds, published.load_allen),
+        read("allen", "Allen", "subcellular structures", partial(read_clouds, "allen"),
              paper="Allen"),
-        read("neuromorpho", "NeuroMorpho", "neurons", partial(read_clouds, published.load_neuromorpho),
+        read("neuromorpho", "NeuroMorpho", "neurons", partial(read_clouds, "neuromorpho"),
              paper="NeuroMorpho"),
-        read("for_species20k", "FOR-species20K", "trees", partial(read_clouds, published.load_for_species20k),
+        read("for_species20k", "FOR-species20K", "trees", partial(read_clouds, "for_species20k"),
              paper="FOR-species"),
-        read("scop", "SCOP", "protein folds", partial(read_clouds, published.load_scop), paper="SCOP",
+        read("scop", "SCOP", "protein folds", partial(read_clouds, "scop"), paper="SCOP",
              points=128),
-        read("intra", "IntrA", "aneurysms", partial(read_clouds, published.load_intra), paper="IntrA",
+        read("intra", "IntrA", "aneurysms", partial(read_clouds, "intra"), paper="IntrA",
              boundary=True),
-        read("atlas1", "ATLAS-1", "cells", partial(read_clouds, published.load_atlas1), paper="ATLAS-1",
+        read("atlas1", "ATLAS-1", "cells", partial(read_clouds, "atlas1"), paper="ATLAS-1",
              boundary=True),
         read("neurons4", "neurons4", "neurons", partial(folder_clouds, 1024),
              note="most neurons of a class come from one laboratory, whose way of tracing tells the class"),

@@ -3,14 +3,14 @@
 Three passes of tasks, run by `heatfield.jobs`; large arrays go from task to task as files of its folder::
 
     files ─► read_tile ─► keep_owned ─► measure_tile ─► whole_cloud ─► make_plan                    pass 1
-             (tiles)      (overlap)     (whole)         scales         local or coarse (plan)
+             (tiles)      (overlap)     (plan)          scales         local or coarse (plan)
                                                                          │           │
                              spread_batch ─► make_field ─► find_isolated ◄───────────┘              pass 2
                              (grid)      a field per coarse scale │      │
                                                         sum_directly     │
                                                                   └──────▼
              every tile with its signatures ◄─ finish_tile: tile and halo, fields read off          pass 3
-             Survey ◄─ whole_result ◄─ statistics that merge (summary)
+             Survey ◄─ whole_result ◄─ statistics that merge (finish)
 
 The result of every task has a key, a hash of all it depends on, so that the same call goes on after a stop.
 Every point has the signatures that it would have in one cloud of all tiles, to the tolerance, and the same
@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._base.progress import show_progress
 from .._base.summary import plural
 from ..jobs import Job, Task, key_of
 from ..options import Features, PointFiles, Run, Spectrum, Tiling, takes
@@ -43,13 +42,21 @@ from ..workflows.files import (
     own_folder,
     write_errors,
 )
-from .finish import finish_tile, is_written
+from .finish import Survey, finish_tile, is_written, whole_result, write_survey
 from .grid import Field, coarse_fields
-from .plan import Plan, make_plan
-from .settings import LEFT_OUT, Context, SurveySettings
-from .summary import Survey, whole_result, write_survey
-from .tiles import Source, Tile, keep_owned, points_file, read_tile, save_tiles, sources_of
-from .whole import MEASURE_BYTES, measure_tile, whole_cloud
+from .plan import MEASURE_BYTES, Plan, make_plan, measure_tile, whole_cloud
+from .tiles import (
+    LEFT_OUT,
+    Context,
+    Source,
+    SurveySettings,
+    Tile,
+    keep_owned,
+    points_file,
+    read_tile,
+    save_tiles,
+    sources_of,
+)
 
 __all__ = ["Survey", "survey"]
 
@@ -112,7 +119,7 @@ def survey(
     folder = Path(os.path.abspath(out))
     check_folder(folder, MARK)
     paths = find_files(tiles, leave_out=[folder]).paths
-    with show_progress(run.progress), Job(folder, run=run) as job:
+    with Job(folder, run=run) as job:
         own_folder(folder, MARK)
         sources = sources_of(paths, folder, tiling)
         asked = {name: value for group in groups for name, value in vars(group).items()}

@@ -1,18 +1,29 @@
-"""Pass 3: the signatures of one tile, from its points, its halo and the fields of coarse scales."""
+"""Pass 3: the signatures of one tile, and what all tiles are together: statistics that merge, and `Survey`.
+
+Counts, sums, means and standard deviations merge exactly but for rounding. Percentiles come from a fixed
+histogram whose bins are the numbers that agree in sign, exponent and the first `BITS` bits of the mantissa:
+counts add up in any order, and a percentile errs by at most `PERCENTILE_ERROR` of itself.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._base.check import Array
+from .._base.files import write_atomically
 from .._base.progress import progress_bar
+from .._base.summary import plural, shown
+from .._features.layout import layout
 from .._signatures.signatures import HeatDimensionSpectrum, Signatures
+from ..core import formulas
 from ..core.cloud import ArrangedCloud
 from ..core.evaluate import read_off_scale
 from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT
@@ -23,19 +34,33 @@ from ..io import Cloud, write_signatures
 from ..workflows.files import FileError
 from .grid import TileField, coarse_sums, isolated_sums
 from .plan import Plan
-from .settings import Context, SurveySettings
-from .summary import pack_result
-from .tiles import ChangedError, Source, halo, load_tiles, points_of, read_source
+from .tiles import (
+    CHANNELS,
+    ChangedError,
+    Context,
+    Source,
+    SurveySettings,
+    halo,
+    load_tiles,
+    points_of,
+    read_source,
+)
+
+NAME = "survey.json"
+BITS = 12
+PERCENTILE_ERROR = 2.0**-BITS
+_SHIFT = 52 - BITS
+_FEW_BINS = 1 << 20  # 256 powers of two
+_FRACTIONS = (0.1, 0.5, 0.9)
+_GLOBAL = ("energy", "response", "roughness", "relative_roughness")
+
 
 # The number of the tile, its file, where it is written, and what it needs of the fields of coarse scales.
 TileLoad = tuple[Context, Plan, int, Source, Path, dict[int, TileField]]
 
 
 def finish_tile(load: TileLoad, n_threads: int) -> dict[str, Any]:
-    """Compute and write one tile; what it adds to the whole is the result.
-
-    A file that cannot be made of this tile is its problem alone; a disk that is full is everybody's.
-    """
+    """Compute and write one tile; what it adds to the whole is the result."""
     context, plan, number, source, folder, _ = load
     settings, tile = context.settings, load_tiles(context)[number]
     seconds: dict[str, float] = {}
@@ -65,9 +90,8 @@ def finish_tile(load: TileLoad, n_threads: int) -> dict[str, Any]:
         )  # fmt: skip
     except (ChangedError, OSError, MemoryError):
         raise
-    except Exception as error:  # coordinates that the format cannot hold, for instance
-        found = FileError.of(source.path, error)
-        problem = (found.place, found.problem)
+    except Exception as error:  # what the format cannot hold costs this tile; a full disk is everybody's
+        problem = FileError.of(source.path, error).words
     note("writing")
     return packed | {
         "size": os.stat(target).st_size if not problem[1] else -1,
@@ -155,3 +179,281 @@ def _signatures(
     hds = HeatDimensionSpectrum(shares[0][0].T, shares[1][0].T, centers, sigma)
     local = out.density, out.dimension, out.transition, out.spectrum
     return Signatures(plan.whole.scales, *local, nan, nan, nan, nan, hds)
+
+
+# --- statistics that merge -----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """One number per point at one scale, pooled over some points."""
+
+    count: int
+    mean: float
+    std: float
+    keys: np.ndarray  # bins that hold any points, increasing
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, values: Array) -> Pooled:
+        """Of the values at some points."""
+        column = np.ascontiguousarray(values)
+        unit = float(np.abs(column).max()) or 1.0  # a density can be 1e200, its square not
+        mean, std = float(column.mean()), unit * float((column / unit).std())
+        keys, counts = _counted(_ordered(column) >> _SHIFT)
+        return cls(len(column), mean, std, keys, counts)
+
+
+def _counted(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As `np.unique` with counts; numbers of one sign mostly lie so close together that none are sorted."""
+    if keys.min() < 0 <= keys.max():
+        (low, few), (high, many) = _counted(keys[keys < 0]), _counted(keys[keys >= 0])
+        return np.concatenate([low, high]), np.concatenate([few, many])
+    first = int(keys.min())
+    if int(keys.max()) - first > max(_FEW_BINS, 16 * keys.size):
+        return np.unique(keys, return_counts=True)
+    counts = np.bincount(keys - first)
+    found = np.flatnonzero(counts)
+    return found + first, counts[found]
+
+
+def _ordered(values: Array) -> np.ndarray:
+    """Integers in the order of the numbers."""
+    bits = (values + 0.0).view(np.int64)  # -0 becomes 0
+    return bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))
+
+
+def _edges(keys: np.ndarray) -> tuple[Array, Array]:
+    """The smallest and the largest number of bins."""
+    low = keys << _SHIFT
+    both = np.stack([low, low | np.int64((1 << _SHIFT) - 1)])
+    values = (both ^ ((both >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))).view(np.float64)
+    return values[0], values[1]
+
+
+def merge(parts: Sequence[Pooled]) -> Pooled:
+    """The same numbers of all points, from those of the parts, in their order."""
+    counts = np.array([part.count for part in parts], dtype=float)
+    total = int(counts.sum())
+    means, stds = np.array([part.mean for part in parts]), np.array([part.std for part in parts])
+    mean = float((counts * means).sum() / total)
+    # In units of the largest deviation: a density can be 1e200, its square not.
+    apart = means - mean
+    unit = float(max(np.abs(apart).max(), stds.max()))
+    square = (counts * ((stds / unit) ** 2 + (apart / unit) ** 2)).sum() / total if unit else 0.0
+    keys, place = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
+    sums = np.zeros(keys.size, np.int64)
+    np.add.at(sums, place, np.concatenate([part.counts for part in parts]))
+    return Pooled(total, mean, unit * float(np.sqrt(square)), keys.astype(np.int64), sums)
+
+
+def statistics(part: Pooled) -> list[float]:
+    """Mean, standard deviation, and the 10th, 50th and 90th percentile, as `pooling.pool` orders them."""
+    return [part.mean, part.std, *(_percentile(part, fraction) for fraction in _FRACTIONS)]
+
+
+def _percentile(part: Pooled, fraction: float) -> float:
+    """With linear interpolation between ranks, each rank taken from the middle of its share of the bin."""
+    position = fraction * (part.count - 1)
+    ranks = np.minimum(np.floor(position) + np.arange(2.0), part.count - 1)
+    ends = np.cumsum(part.counts)
+    bins = np.searchsorted(ends, ranks, side="right")
+    (low, high), counts = _edges(part.keys[bins]), part.counts[bins]
+    below, above = low + (high - low) * ((ranks - (ends[bins] - counts) + 0.5) / counts)
+    return float(below + (above - below) * (position - np.floor(position)))
+
+
+# --- from tiles to the whole ---------------------------------------------------------
+
+
+def pack_result(s: Signatures, totals: Array, reports: list[str], settings: SurveySettings) -> dict[str, Any]:
+    """All that a tile adds to the whole, as arrays."""
+    m, density = len(s.density), s.density.sum(axis=0)
+    tables = [s.density, s.dimension, s.transition]
+    if s.spectrum is not None and settings.with_spectrum:
+        tables += [s.spectrum[:, :, k] for k in range(s.spectrum.shape[2])]
+    # In the order of the descriptor: channel by channel, scale by scale.
+    parts = [Pooled.of(table[:, a]) for table in tables for a in range(table.shape[1])]
+    return {
+        "count": m,
+        "totals": totals,
+        "density": density,
+        "shares": s.hds.composition * m,
+        "weighted": (s.hds.contrast + s.hds.composition) * density[:, None],
+        "moments": np.array([[part.mean, part.std] for part in parts]),
+        "widths": np.array([part.keys.size for part in parts]),
+        "keys": np.concatenate([part.keys for part in parts]).astype(np.int32),  # 24 bits
+        "counts": np.concatenate([part.counts for part in parts]),
+        "methods": np.array(reports, dtype=str),
+    }
+
+
+def whole_result(
+    settings: SurveySettings,
+    plan: Plan,
+    results: Sequence[dict[str, Array]],
+    fields: Mapping[int, Any],
+) -> dict[str, Any]:
+    """Global signatures, heat dimension spectrum and pooled descriptor of the whole cloud."""
+    n, scales = settings.n_dims, plan.whole.scales
+    totals = np.sum([result["totals"] for result in results], axis=0)
+    for a, coarse in fields.items():
+        totals[a] = coarse.totals[0], np.ldexp(coarse.totals[1], 2 * plan.frame[1])
+    energy = formulas.energy(totals[:, 0], formulas.heat_factor(2.0 * scales, n))
+    response = formulas.response(totals[:, 0], totals[:, 1], scales, n)
+    roughness = formulas.roughness(energy, response, scales)
+    relative = formulas.relative_roughness(energy, roughness)
+    count = sum(int(result["count"]) for result in results)
+    composition = np.sum([result["shares"] for result in results], axis=0) / count
+    density = np.sum([result["density"] for result in results], axis=0)
+    contrast = np.sum([result["weighted"] for result in results], axis=0) / density[:, None] - composition
+    pooled = np.array([statistics(merge(parts)) for parts in _parts_of(results)])
+    pooled = pooled.reshape(-1, len(scales), 5).transpose(0, 2, 1)  # channel, statistic, scale
+    blocks = ("global", "hds", *(CHANNELS if settings.with_spectrum else CHANNELS[:-1]))
+    columns = layout("desc", blocks, n, len(scales), tuple(settings.centers.tolist()))
+    values = np.concatenate(
+        [energy, response, roughness, relative, composition.T.ravel(), contrast.T.ravel(), pooled.ravel()]
+    )
+    return {
+        "points": count,
+        **dict(zip(_GLOBAL, (energy, response, roughness, relative), strict=True)),
+        "hds": {
+            "centers": settings.centers, "sigma": settings.hds_sigma, "composition": composition,
+            "contrast": contrast,
+        },
+        "descriptor": dict(zip(columns.names, values.tolist(), strict=True)),
+    }  # fmt: skip
+
+
+def _parts_of(results: Sequence[dict[str, Array]]) -> list[list[Pooled]]:
+    """For every channel and scale its parts, one per tile."""
+    out: list[list[Pooled]] = [[] for _ in results[0]["widths"]]
+    for result in results:
+        ends = np.cumsum(result["widths"])[:-1]
+        both = zip(np.split(result["keys"], ends), np.split(result["counts"], ends), strict=True)
+        for own, (mean, std), (keys, counts) in zip(out, result["moments"], both, strict=True):
+            own.append(Pooled(int(result["count"]), mean, std, keys, counts))
+    return out
+
+
+# --- the result ----------------------------------------------------------------------
+
+
+@dataclass(repr=False)
+class Survey:
+    """One cloud made of tiles: its global signatures, its descriptor, and how it was computed.
+
+    Guide: ``heatfield docs guide/survey``.
+
+    Attributes
+    ----------
+    points : int
+        In all tiles; those of tiles that could not be read are missing.
+    scales : (T,)
+        Absolute diffusion times, the same for all tiles.
+    spacing, diameter : float
+        r_nn and the exact largest distance. The spacing is NaN where lengths were given.
+    energy, response, roughness, relative_roughness : (T,)
+    hds : dict
+        ``composition`` and ``contrast`` (T, K), ``centers``, ``sigma``.
+    descriptor : dict of str to float
+        The descriptor "desc" of the whole; percentiles err by at most ``percentile_error`` of themselves.
+    plan : list of dict
+        For every scale: how it was computed, its halo or grid, and how many points were summed directly.
+    tiles : list of dict
+        ``path``, ``target`` (below the folder), ``points`` (owned), ``in_file`` and ``size`` (bytes written)
+        of every tile.
+    errors : list of FileError
+        Tiles that could not be read or written: ``file``, ``place`` and ``problem``.
+    settings : dict
+        Options of the survey.
+    digest, version : str
+        Of options and tiles; of the library.
+    percentile_error : float
+    seconds : dict of str to float
+        By pass.
+    steps : dict of str to float
+        Of the last pass by step, added up over tiles: halo, the ways of summing, signatures (read off the
+        sums, in the order of the file), statistics, writing.
+
+    Examples
+    --------
+    >>> import tempfile, heatfield as hf
+    >>> points, _ = hf.datasets.make_mixed_shape()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, part in (("a", points[:200]), ("b", points[200:400])):
+    ...         hf.write_points(f"{folder}/{name}.parquet", part)
+    ...     s = hf.survey(folder, f"{folder}/out", lengths=[0.1, 0.2])
+    ...     again = hf.Survey.read(f"{folder}/out")
+    >>> again.points, again.energy.shape, again.errors
+    (400, (2,), [])
+    >>> again
+    Survey of 400 points in 2 tiles: 2 scales, sqrt(t) = 0.1, 0.2, 0 errors
+    """
+
+    points: int
+    scales: Array
+    spacing: float
+    diameter: float
+    energy: Array
+    response: Array
+    roughness: Array
+    relative_roughness: Array
+    hds: dict[str, Any]
+    descriptor: dict[str, float]
+    plan: list[dict[str, Any]]
+    tiles: list[dict[str, Any]]
+    errors: list[FileError]
+    settings: dict[str, Any]
+    digest: str
+    version: str
+    percentile_error: float = PERCENTILE_ERROR
+    seconds: dict[str, float] = field(default_factory=dict)
+    steps: dict[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        lengths = shown(f"{length:.4g}" for length in np.sqrt(self.scales))
+        where = f"{plural(self.points, 'point')} in {plural(len(self.tiles), 'tile')}"
+        return (
+            f"Survey of {where}: {len(self.scales)} scales, sqrt(t) = {lengths}, "
+            f"{plural(len(self.errors), 'error')}"
+        )
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Survey:
+        """What `survey` wrote to its folder; a ValueError where there is nothing, or something else.
+
+        Parameters
+        ----------
+        folder : path-like
+
+        Returns
+        -------
+        survey : Survey
+        """
+        path = Path(folder) / NAME
+        try:
+            found = json.loads(path.read_bytes())
+            for name in ("scales", *_GLOBAL):
+                found[name] = np.array(found[name], dtype=float)
+            found["errors"] = [FileError(*map(str, words)) for words in found["errors"]]
+            found["hds"] = {k: v if k == "sigma" else np.array(v, float) for k, v in found["hds"].items()}
+            return cls(**found)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise ValueError(f"{str(path)!r} is not the result of a survey: {error}") from None
+
+
+def write_survey(found: Survey, folder: Path) -> None:
+    """``survey.json``, in one step."""
+    text = json.dumps(vars(found), default=_plain, indent=1, sort_keys=True)
+    write_atomically(folder / NAME, (text + "\n").encode())
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, FileError):
+        return [value.file, value.place, value.problem]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

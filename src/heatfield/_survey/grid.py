@@ -30,8 +30,7 @@ from ..core.fourier.modes import log_accuracy_for
 from ..core.moments import WEIGHT, column_count
 from ..core.scale_job import ScaleJob
 from .plan import GRIDS, Plan
-from .settings import Context, SurveySettings
-from .tiles import load_tiles, points_of
+from .tiles import Context, SurveySettings, load_tiles, points_of
 
 _BATCHES, _DISK = 32, 4e9  # tiles are added up in at most so many batches, whose grids take so many bytes
 _PIECE = 1 << 20  # points whose sums are looked at together
@@ -206,8 +205,7 @@ def find_isolated(
 ) -> dict[str, Any]:
     """How many points of a tile have sums too small for the error of the field, by scale.
 
-    Scales come with the eps and the largest sum of their fields. The rows of the points are kept as a file,
-    unless they are too many anyway.
+    Scales come with the eps and the largest sum of their fields; the rows of the points are kept as a file.
     """
     context, plan, number, scales = load
     settings = context.settings

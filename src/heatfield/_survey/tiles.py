@@ -1,4 +1,4 @@
-"""Tiles: where each is written, its points on disk, which of them it owns, and what lies around a box.
+"""Tiles: what is asked of them, where each is written, its points on disk, and what lies around a box.
 
 The points of a tile are kept in kd order, which halves them again and again, so every run of `RUN` rows is
 compact: the points around a place are those of a few runs, found by their boxes, and read without the rest.
@@ -10,7 +10,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,76 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import read_arrays, write_array
-from .._base.check import Array, as_points
+from .._base.check import Array, as_points, check_choice
 from .._base.files import write_atomically
+from .._signatures.channels import CHANNELS as REGISTRY
+from .._signatures.settings import SignatureSettings
 from ..core.arrange import kd_order
+from ..core.costs import Costs
+from ..core.moments import Request
 from ..io import Cloud, file_stamp, is_remote, read_cloud
 from ..jobs import key_of
-from ..options import Tiling
+from ..options import Features, PointFiles, Spectrum, Tiling
 from ..workflows.files import FileError, target_names
-from .settings import Context, SurveySettings
 
 RUN = 1024
+# Options of the groups that a survey has no use for: its sums are always to a tolerance.
+LEFT_OUT = ("variant", "blocks", "method", "dtype")
+CHANNELS = ("density", "dimension", "transition", "spectrum")
+
+
+@dataclass(frozen=True)
+class SurveySettings(SignatureSettings):
+    """The options of signatures, those of tiles, and the costs by which all workers plan."""
+
+    _: KW_ONLY
+    channels: tuple[str, ...] = CHANNELS
+    point_dtype: str = PointFiles.point_dtype
+    invalid: str = Tiling.invalid
+    max_bytes: int | None = None
+    costs: Costs = field(default_factory=Costs)
+
+    @classmethod
+    def of(
+        cls, n_dims: int, features: Features, spectrum: Spectrum, points: PointFiles, tiling: Tiling
+    ) -> SurveySettings:
+        """From options as a user gives them; a ValueError repeats a wrong one."""
+        own = {name: value for name, value in vars(features).items() if name not in LEFT_OUT}
+        return cls(
+            n_dims, **own, **vars(spectrum), method="fast", channels=_channels(points.point_channels),
+            point_dtype=points.point_dtype, invalid=tiling.invalid, max_bytes=tiling.max_bytes,
+        )  # fmt: skip
+
+    @property
+    def with_spectrum(self) -> bool:
+        """Whether the directions are summed."""
+        return not set(self.channels) <= set(CHANNELS[:3])
+
+    def sums(self, n_threads: int, *, energy: bool) -> Request:
+        """What to sum, to the tolerance, at costs that do not depend on the machine."""
+        asked = self.request(directions=self.with_spectrum, energy=energy, n_threads=n_threads)
+        return Request(**{**vars(asked), "costs": self.costs})
+
+
+def _channels(asked: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of channels in their order; those that need directions are not among them."""
+    possible = [c.name for c in REGISTRY if c.in_table and not c.with_directions] + ["local_type"]
+    for name in asked or ():
+        check_choice(name, "point_channels", possible)
+    return CHANNELS if asked is None else tuple(name for name in possible if name in asked)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every task is told: the options, and where passes leave what later ones need."""
+
+    settings: SurveySettings
+    folder: str
+    digest: str  # of all options and tiles
+
+    def file(self, *words: Any, suffix: str = "npy") -> Path:
+        """A file of the folder: its name says what it depends on."""
+        return Path(self.folder) / f"{self.digest}.{'-'.join(map(str, words))}.{suffix}"
 
 
 # --- files ---------------------------------------------------------------------------
@@ -120,8 +180,7 @@ def read_tile(load: tuple[Context, Source], n_threads: int) -> dict[str, Any]:
     except ChangedError:
         raise
     except Exception as error:  # whatever a file does, it costs that file only
-        found = FileError.of(source.path, error)
-        problem = np.array([found.place, found.problem], dtype=str)
+        problem = np.array(FileError.of(source.path, error).words)
         return {"counts": np.array([0, -1]), "run_boxes": np.empty((0, 2, 0)), "problem": problem}
     return _store(context, source.key, points, np.arange(len(points)), n_threads)
 

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from ..models.point_scores import scores_as_text
+    from ..models.points import scores_as_text
     from ..workflows.points import train_points
 
     model = train_points(

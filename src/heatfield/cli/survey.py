@@ -13,7 +13,7 @@ _GROUPS = (Features, Spectrum, Tiling, PointFiles, Run)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
-    from .._survey.settings import LEFT_OUT
+    from .._survey.tiles import LEFT_OUT
 
     add_paths(parser, "tiles")
     parser.add_argument(

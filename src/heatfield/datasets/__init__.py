@@ -1,17 +1,17 @@
 """Point clouds to try things on: made, or read from a folder per class."""
 
-from ._branching_tree import make_branching_tree
-from ._dataset import Dataset
-from ._disks_annuli import make_disks_annuli
-from ._folder import load_folder
+from ._dataset import Dataset, content_hash, load_folder, make_folds, make_splits
 from ._forest import FOREST_CLASSES, make_forest
-from ._four_shapes import FOUR_SHAPES, make_four_shapes
-from ._manifolds import Manifold, sample_manifold
-from ._mixed_shape import PARTS as MIXED_SHAPE_PARTS
-from ._mixed_shape import make_mixed_shape
-from ._orbit5k import make_orbit5k
-from ._processes import PROCESS_CLASSES, make_processes
-from ._splits import content_hash, make_folds, make_splits
+from ._planar import PROCESS_CLASSES, make_disks_annuli, make_orbit5k, make_processes
+from ._shapes import (
+    FOUR_SHAPES,
+    MIXED_SHAPE_PARTS,
+    Manifold,
+    make_branching_tree,
+    make_four_shapes,
+    make_mixed_shape,
+    sample_manifold,
+)
 
 __all__ = [
     "FOREST_CLASSES",

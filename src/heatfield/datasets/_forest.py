@@ -6,15 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import Array, check_count
-from ._scanner import seen_by_scanners
 
 FOREST_CLASSES = ("ground", "trunk", "branch", "leaf", "outlier")
 _GROUND, _TRUNK, _BRANCH, _LEAF, _OUTLIER = range(5)
-# Surface points before scanning, per point that is wanted: occlusion and distance remove most of them.
-_BEFORE = 12
-# Share of the surface points on ground, trunks, branches and leaves.
-_SHARES = (0.34, 0.16, 0.16, 0.34)
+_BEFORE = 12  # surface points before scanning, per point that is wanted: most are hidden or far away
+_SHARES = (0.34, 0.16, 0.16, 0.34)  # of the surface points on ground, trunks, branches and leaves
 _OUTLIERS = 0.003
+_CONE = 0.006  # radians: one third of a degree
+_BEHIND = 0.08  # so far behind the nearest point in its cone a point still belongs to the same surface
+_THROUGH = 0.2  # chance that a pulse which met a leaf goes on to a point behind
+_NEAR = 1.5  # nearer than this the density does not rise
 
 
 def make_forest(
@@ -85,20 +86,16 @@ def _plot(
 
     counts = [int(share * m * _BEFORE) for share in _SHARES]
     xy = rng.uniform(0, size, (counts[0], 2))
-    parts = [(np.c_[xy, floor(xy)], _GROUND)]
     stems = _spread(rng, trees, size)
-    pieces = [_tree(rng, np.r_[stem, floor(stem[None])[0]]) for stem in stems]
-    trunks = np.concatenate([trunk for trunk, _, _ in pieces])
-    branches = np.concatenate([branch for _, branch, _ in pieces])
-    parts.append((_on_cones(rng, trunks, counts[1]), _TRUNK))
-    parts.append((_on_cones(rng, branches, counts[2]), _BRANCH))
-    parts.append((_on_discs(rng, np.concatenate([leaves for _, _, leaves in pieces]), counts[3]), _LEAF))
-    points = np.concatenate([p for p, _ in parts])
-    labels = np.concatenate([np.full(len(p), label) for p, label in parts])
+    made = [_tree(rng, np.r_[stem, floor(stem[None])[0]]) for stem in stems]
+    trunks, branches, leaves = (np.concatenate(part) for part in zip(*made, strict=True))
+    parts = [np.c_[xy, floor(xy)], _on_cones(rng, trunks, counts[1]), _on_cones(rng, branches, counts[2])]
+    points = np.concatenate([*parts, _on_discs(rng, leaves, counts[3])])
+    labels = np.repeat([_GROUND, _TRUNK, _BRANCH, _LEAF], counts)
     lost = max(1, round(_OUTLIERS * m))
     eyes = rng.uniform(0.1 * size, 0.9 * size, (scans, 2))
     eyes = np.c_[eyes, floor(eyes) + 1.5]
-    rows = seen_by_scanners(rng, points, labels == _LEAF, eyes, m - lost)
+    rows = _seen_by_scanners(rng, points, labels == _LEAF, eyes, m - lost)
     away = points[rows] - eyes[rng.integers(scans, size=len(rows))]
     away /= np.sqrt((away**2).sum(axis=1, keepdims=True))
     seen = points[rows] + 0.01 * rng.normal(size=(len(rows), 1)) * away
@@ -175,3 +172,33 @@ def _on_discs(rng: np.random.Generator, clumps: Array, count: int) -> Array:
     own = rng.integers(leaves, size=count)
     far, turn = radius[own] * np.sqrt(rng.random(count)), rng.uniform(0, 2 * np.pi, count)
     return centres[own] + (far * np.cos(turn))[:, None] * one[own] + (far * np.sin(turn))[:, None] * two[own]
+
+
+def _seen_by_scanners(
+    rng: np.random.Generator, points: Array, leaf: NDArray[np.bool_], eyes: Array, count: int
+) -> NDArray[np.int64]:
+    """``count`` rows of points that a scanner at one of the ``eyes`` sees, sorted; fewer where less is seen.
+
+    Near points have more chance; those that are a ``leaf`` let a part of the light through.
+    """
+    chance = np.zeros(len(points))
+    for eye in eyes:
+        away = points - eye
+        distance = np.sqrt((away**2).sum(axis=1))
+        turn = np.floor(np.arctan2(away[:, 1], away[:, 0]) / _CONE)
+        lift = np.floor(np.arcsin(np.clip(away[:, 2] / np.maximum(distance, 1e-9), -1, 1)) / _CONE)
+        _, cone = np.unique(np.c_[turn, lift], axis=0, return_inverse=True)
+        cone = cone.ravel()
+        nearest = np.full(cone.max() + 1, np.inf)
+        np.minimum.at(nearest, cone, distance)
+        first = distance <= nearest[cone] + _BEHIND
+        # A cone that begins with a leaf lets some of the light through.
+        opens = np.zeros(len(nearest), bool)
+        opens[cone[first & leaf]] = True
+        seen = np.where(first, 1.0, np.where(opens[cone], _THROUGH, 0.0))
+        chance = np.maximum(chance, seen / np.maximum(distance, _NEAR) ** 2)
+    visible = np.flatnonzero(chance > 0.0)
+    take = min(count, len(visible))
+    # Weighted draw without replacement: the smallest exponential waits (Efraimidis and Spirakis 2006).
+    waits = rng.exponential(size=len(visible)) / chance[visible]
+    return np.sort(visible[np.argpartition(waits, take - 1)[:take]])

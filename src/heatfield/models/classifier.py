@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from .._base.check import Array, check_choice
+from .._base.check import Array
 from ..options import Head, check_options, options
 from .cloud_model import ClosedFormModel, CloudModel, HeadModel
-from .heads import Readout, Tensors
-from .read_out import HEADS, RoundOffScaler, check_auto, fit_head, labels_for
-from .saving import load_estimator
+from .heads import CLASSIFIERS
+from .read_out import RoundOffScaler, check_auto, fit_head, labels_for
 
 
 class CloudClassifier(ClassifierMixin, CloudModel):
     """What the classifiers of clouds share."""
 
     classes_: NDArray[Any]
-
-    def predict(self, clouds: Sequence[ArrayLike]) -> NDArray[Any]:
-        """The label of each cloud.
-
-        Parameters
-        ----------
-        clouds : sequence of array_like (m_i, n)
-
-        Returns
-        -------
-        labels : (N,)
-        """
-        return self.predict_features(self._features_of(clouds))
 
     def predict_proba(self, clouds: Sequence[ArrayLike]) -> Array:
         """The probability of each class for each cloud.
@@ -54,20 +39,6 @@ class CloudClassifier(ClassifierMixin, CloudModel):
             Columns as in ``classes_``.
         """
         return self.predict_proba_features(self._features_of(clouds))
-
-    def predict_features(self, features: Any) -> NDArray[Any]:
-        """`predict` from features that were computed before, as `fit_features` takes them.
-
-        Parameters
-        ----------
-        features : (N, columns) array, or PointTable
-
-        Returns
-        -------
-        labels : (N,)
-        """
-        positions = self._positions(features)
-        return self.classes_[positions]
 
     def predict_proba_features(self, features: Any) -> Array:
         """`predict_proba` from features that were computed before, as `fit_features` takes them.
@@ -89,17 +60,23 @@ class CloudClassifier(ClassifierMixin, CloudModel):
         -------
         str
         """
-        return self._why_uncalibrated()
+        head = getattr(self, "head_", None)
+        if head == "lda":
+            if self.readout_.head.temperature is not None:
+                return ""
+            return (
+                "probabilities of this discriminant analysis are not calibrated: "
+                "that needs three clouds of every class, and two groups where there are groups"
+            )
+        kind = "support vectors" if head == "svm" else "networks"
+        return f"probabilities of {kind} are not calibrated: they rank classes, no more"
 
     def _probabilities(self, features: Any) -> Array:
         raise NotImplementedError
 
-    def _positions(self, features: Any) -> NDArray[np.intp]:
-        """Of the labels among the classes."""
-        return self._probabilities(features).argmax(axis=1)
-
-    def _why_uncalibrated(self) -> str:
-        return "probabilities of networks are not calibrated: they rank classes, no more"
+    def _predicted(self, features: Any) -> NDArray[Any]:
+        positions = self._probabilities(features).argmax(axis=1)
+        return self.classes_[positions]
 
     def _target(self, y: Any, count: int) -> NDArray[Any]:
         return labels_for(y, count)
@@ -108,6 +85,7 @@ class CloudClassifier(ClassifierMixin, CloudModel):
 class HeadClassifier(CloudClassifier, HeadModel, Head):
     """Descriptors of clouds, and a small classifier that reads them out."""
 
+    _kinds, _least_score = CLASSIFIERS, 0.0
     _scored_by = "mean accuracy over classes"
 
     def _fit_head(
@@ -126,37 +104,12 @@ class HeadClassifier(CloudClassifier, HeadModel, Head):
         rows = self._checked_features(features)
         return self.readout_.probabilities(rows)
 
-    def _positions(self, features: Any) -> NDArray[np.intp]:
+    def _predicted(self, features: Any) -> NDArray[Any]:
         rows = self._checked_features(features)
-        return self.readout_.predict(rows)
-
-    def _why_uncalibrated(self) -> str:
-        head = getattr(self, "head_", None)
-        if head == "svm":
-            return "probabilities of support vectors are not calibrated: they rank classes, no more"
-        if head == "lda" and self.readout_.head.temperature is None:
-            return (
-                "probabilities of this discriminant analysis are not calibrated: "
-                "that needs three clouds of every class, and two groups where there are groups"
-            )
-        return "" if head == "lda" else super()._why_uncalibrated()
+        return self.classes_[self.readout_.predict(rows)]
 
     def _score_words(self, score: float) -> str:
         return f"{100 * score:.1f} %"
-
-    def _packed(self) -> tuple[dict[str, Any], Tensors]:
-        metadata = {"head": self.head_, "head_scores": self.head_scores_}
-        return metadata | {"readout": self.readout_.head.values()}, self.readout_.tensors()
-
-    def _unpack(self, metadata: Mapping[str, Any], tensors: Tensors) -> None:
-        """Set what was learnt, checked."""
-        width = self._unpack_descriptor(metadata, tensors)
-        head, scores = check_choice(metadata["head"], "head", HEADS), metadata["head_scores"]
-        if not all(name in HEADS and 0.0 <= score <= 1.0 for name, score in scores.items()):
-            raise ValueError(f"its scores of heads are not accuracies: {scores!r}")
-        self.readout_ = Readout.loaded(head, tensors, metadata["readout"], width, len(self.classes_))
-        self.head_, self.head_scores_ = head, scores
-        self._unpack_common(metadata)
 
 
 @options
@@ -197,24 +150,3 @@ class HFSClassifier(ClosedFormModel, HeadClassifier):
     >>> again.predict_proba_features(rows[1::2]).shape, again.descriptor_options()["n_scales"]
     ((30, 5), 8)
     """
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """A model that `save` wrote. No code is run; a changed or mismatched file is a `ReadError`.
-
-        Parameters
-        ----------
-        folder : path-like
-
-        Returns
-        -------
-        model : HFSClassifier
-
-        Examples
-        --------
-        >>> import heatfield as hf
-        >>> hf.HFSClassifier.load("no such folder")  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        heatfield.io._error.ReadError: no such folder: there is no model: ...
-        """
-        return load_estimator(cls, folder, cls._unpack)

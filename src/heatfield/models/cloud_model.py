@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.check import Array, as_clouds, check_count
+from .._base.check import Array, as_clouds, check_choice, check_count
 from .._base.warn import warn_caller
 from .._features.cloud_input import CloudEstimator
 from .._features.descriptor import HFSDescriptor
 from ..core.dense_or_fast import surely_dense
 from ..options import ClosedForm, Threads, check_options, values_of
-from .heads import Readout, Tensors
+from .heads import Head, Readout, Tensors
 from .read_out import InputRange, RoundOffScaler, checked_groups, diameters_of, new_scaler
-from .saving import save_estimator
+from .saving import load_estimator, save_estimator
 
 OWN_VARIANT = "joint"  # what variant="auto" is: the best of the closed forms
 Target = Sequence[Any] | NDArray[Any]
@@ -32,6 +32,32 @@ class CloudModel(Threads, CloudEstimator):
     input_range_: InputRange | None
     notes_: dict[str, Any]
     _apart: ClassVar[tuple[str, ...]] = ()  # parameters that `_packed` keeps in its own way
+
+    def predict(self, clouds: Sequence[ArrayLike]) -> NDArray[Any]:
+        """The label, or the number, of each cloud.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+
+        Returns
+        -------
+        predicted : (N,)
+        """
+        return self.predict_features(self._features_of(clouds))
+
+    def predict_features(self, features: Any) -> NDArray[Any]:
+        """`predict` from features that were computed before, as `fit_features` takes them.
+
+        Parameters
+        ----------
+        features : (N, columns) array, or PointTable
+
+        Returns
+        -------
+        predicted : (N,)
+        """
+        return self._predicted(features)
 
     def unlike(self, clouds: Sequence[ArrayLike]) -> dict[int, str]:
         """Clouds far outside the range of the training set, by index, and what is unusual about each.
@@ -48,7 +74,7 @@ class CloudModel(Threads, CloudEstimator):
 
     def _unlike(self, clouds: list[Array]) -> dict[int, str]:
         known = getattr(self, "input_range_", None)
-        return {} if known is None else known.unlike(diameters_of(clouds), [len(cloud) for cloud in clouds])
+        return {} if known is None else known.unlike(diameters_of(clouds), [len(one) for one in clouds])
 
     def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the fitted model to a folder: numbers as safetensors, the rest as JSON.
@@ -77,10 +103,38 @@ class CloudModel(Threads, CloudEstimator):
         metadata["input_range"] = None if known is None else asdict(known)
         save_estimator(self, folder, notes or {}, metadata, tensors, apart=self._apart)
 
-    def _unpack_common(self, metadata: Mapping[str, Any]) -> None:
-        """What `save` has written of every model, checked."""
-        self.n_clouds_ = check_count(metadata["n_clouds"], "n_clouds", 1)
-        self.input_range_ = InputRange.loaded(metadata["input_range"])
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """A model that `save` wrote. No code is run; a changed or mismatched file is a `ReadError`.
+
+        Parameters
+        ----------
+        folder : path-like
+
+        Returns
+        -------
+        model : of this class
+
+        Examples
+        --------
+        >>> import heatfield as hf
+        >>> hf.HFSClassifier.load("no such folder")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        heatfield.io.limits.ReadError: no such folder: there is no model: ...
+        """
+        return cls._load(folder)
+
+    @classmethod
+    def _load(cls, folder: str | Path, **local: Any) -> Self:
+        """`load`, with parameters that are the user's choice, never a file's."""
+
+        def unpack(model: Self, metadata: dict[str, Any], tensors: Tensors) -> None:
+            model.set_params(**local)
+            model._unpack(metadata, tensors)
+            model.n_clouds_ = check_count(metadata["n_clouds"], "n_clouds", 1)
+            model.input_range_ = InputRange.loaded(metadata["input_range"])
+
+        return load_estimator(cls, folder, unpack, apart=cls._apart)
 
     @property
     def n_dims_(self) -> int:
@@ -91,8 +145,15 @@ class CloudModel(Threads, CloudEstimator):
         """What was learnt: as JSON, and as arrays."""
         raise NotImplementedError
 
+    def _unpack(self, metadata: Mapping[str, Any], tensors: Tensors) -> None:
+        """Set what `_packed` gave, checked, and remove it from ``tensors``; ``classes_`` are known."""
+        raise NotImplementedError
+
     def _compute(self, clouds: list[Array]) -> Any:
         """The features of checked clouds."""
+        raise NotImplementedError
+
+    def _predicted(self, features: Any) -> NDArray[Any]:
         raise NotImplementedError
 
     def _features_of(self, clouds: Sequence[ArrayLike]) -> Any:
@@ -113,6 +174,36 @@ class CloudModel(Threads, CloudEstimator):
         raise NotImplementedError
 
 
+class GroupedModel(CloudModel):
+    """A model that learns from clouds of which some may belong together."""
+
+    def fit(self, clouds: Sequence[ArrayLike], y: Target, *, groups: Sequence[Any] | None = None) -> Self:
+        """Learn from clouds, and what is known of each.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+        y : sequence of N labels, or of N numbers for a regressor
+        groups : sequence of N labels, optional
+            Clouds of one group (laboratory, animal, site) stay on one side of the inner folds, or of the
+            validation.
+
+        Returns
+        -------
+        self : the fitted model
+        """
+        checked = as_clouds(clouds)
+        target, own = self._target(y, len(checked)), checked_groups(groups, len(checked))
+        self._forget()
+        diameters = self._fit_clouds(checked, target, own)
+        self.input_range_ = InputRange.of(diameters, [len(cloud) for cloud in checked])
+        return self
+
+    def _fit_clouds(self, clouds: list[Array], target: NDArray[Any], groups: NDArray[Any] | None) -> Array:
+        """Learn; errors of settings are raised before the long work. Returns the diameters."""
+        raise NotImplementedError
+
+
 class HeadModel(CloudModel):
     """A model that reads out descriptors; a subclass makes that of points of a dimension (`_descriptor`)."""
 
@@ -123,6 +214,8 @@ class HeadModel(CloudModel):
     head_: str
     head_scores_: dict[str, float]
     readout_: Readout
+    _kinds: ClassVar[Mapping[str, type[Head]]]  # of heads
+    _least_score: ClassVar[float]
     _scored_by: ClassVar[str]
 
     def _descriptor(self, n_dims: int) -> Any:
@@ -196,44 +289,36 @@ class HeadModel(CloudModel):
         check_is_fitted(self, "n_clouds_")
         return checked_features(features, self.descriptor_)
 
-    def _unpack_descriptor(self, metadata: Mapping[str, Any], tensors: Tensors) -> int:
-        """Set the descriptor of a saved model; how many columns it has."""
+    def _packed(self) -> tuple[dict[str, Any], Tensors]:
+        metadata = {"head": self.head_, "head_scores": self.head_scores_}
+        return metadata | {"readout": self.readout_.head.values()}, self.readout_.tensors()
+
+    def _unpack(self, metadata: Mapping[str, Any], tensors: Tensors) -> None:
         self.descriptor_ = self._descriptor(check_count(metadata["n_dims"], "n_dims", 1))
         self.descriptor_._check_columns(np.size(tensors["fill"]))
-        return self.descriptor_.layout().width
+        head, scores = check_choice(metadata["head"], "head", tuple(self._kinds)), metadata["head_scores"]
+        if not all(name in self._kinds and self._least_score <= x <= 1.0 for name, x in scores.items()):
+            raise ValueError(f"its scores of heads are not values of {self._scored_by}: {scores!r}")
+        kind, width = self._kinds[head], self.descriptor_.layout().width
+        classes = len(getattr(self, "classes_", ()))
+        self.readout_ = Readout.loaded(kind, tensors, metadata["readout"], width, classes)
+        self.head_, self.head_scores_ = head, scores
 
 
-class ClosedFormModel(ClosedForm, HeadModel):
+class ClosedFormModel(ClosedForm, HeadModel, GroupedModel):
     """A model that reads out closed-form descriptors."""
 
     descriptor_: HFSDescriptor
 
-    def fit(self, clouds: Sequence[ArrayLike], y: Target, *, groups: Sequence[Any] | None = None) -> Self:
-        """Learn from clouds, and what is known of each.
-
-        Parameters
-        ----------
-        clouds : sequence of array_like (m_i, n)
-        y : sequence of N labels, or of N numbers for a regressor
-        groups : sequence of N labels, optional
-            Clouds of one group (laboratory, animal, site) stay on one side of the inner folds.
-
-        Returns
-        -------
-        self : the fitted model
-        """
-        checked = as_clouds(clouds)
-        target, own = self._target(y, len(checked)), checked_groups(groups, len(checked))
-        n = checked[0].shape[1]
-        self._forget()
-        self._check_settings(target, n, own)  # errors are raised before the long work
+    def _fit_clouds(self, clouds: list[Array], target: NDArray[Any], groups: NDArray[Any] | None) -> Array:
+        n = clouds[0].shape[1]
+        self._check_settings(target, n, groups)
         self.descriptor_ = self._descriptor(n)
-        extents = np.empty((len(checked), 2))
-        features = self.descriptor_._compute(checked, extents=extents)
-        dense = all(surely_dense(self.method, *cloud.shape) for cloud in checked)
-        self._fit_head(features, target, self._scaler(dense), own)
-        self.input_range_ = InputRange.of(extents[:, 1], [len(cloud) for cloud in checked])
-        return self
+        extents = np.empty((len(clouds), 2))
+        features = self.descriptor_._compute(clouds, extents=extents)
+        dense = all(surely_dense(self.method, *cloud.shape) for cloud in clouds)
+        self._fit_head(features, target, self._scaler(dense), groups)
+        return extents[:, 1]
 
     def descriptor_options(self) -> dict[str, Any]:
         """The options of the descriptor, with the variant that "auto" stands for.

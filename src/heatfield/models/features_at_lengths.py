@@ -122,7 +122,7 @@ class PointFeatureSettings:
         """The length of "fine", the finest one that is given over the root of ten."""
         return self.lengths[0] / FINER
 
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """As JSON values."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 

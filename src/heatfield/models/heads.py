@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -42,6 +42,14 @@ def take(tensors: Tensors, name: str, dtype: DTypeLike, shape: tuple[int | None,
     if not np.isfinite(found).all():
         raise ValueError(f"its tensor {name!r} holds non-finite values")
     return np.array(found, order="C")
+
+
+def take_scaling(tensors: Tensors, width: int) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
+    """Medians, means, deviations, and which columns are constant, as `take` takes them."""
+    fill, mean, scale = (take(tensors, name, np.float64, (width,)) for name in ("fill", "mean", "scale"))
+    if (scale <= 0.0).any():
+        raise ValueError("its tensor 'scale' holds values that are not above 0")
+    return fill, mean, scale, take(tensors, "constant", np.bool_, (width,))
 
 
 def softmax(margins: Array) -> Array:
@@ -126,8 +134,8 @@ class Discriminants(Head):
         outputs = _outputs(classes)
         coef = take(tensors, "head.coef", np.float64, (outputs, width))
         intercept = take(tensors, "head.intercept", np.float64, (outputs,))
-        value = values["temperature"]
-        return cls(coef, intercept, None if value is None else _positive(value, "temperature"))
+        own = None if values["temperature"] is None else _number(values, "temperature", above=0.0)
+        return cls(coef, intercept, own)
 
     def margins(self, rows: Array) -> Array:
         """See `Head`; not divided by the temperature."""
@@ -169,7 +177,7 @@ class SupportVectors(Head):
             raise ValueError("its support vectors do not fit together")
         dual = take(tensors, "head.dual", np.float64, (classes - 1, len(vectors)))
         intercept = take(tensors, "head.intercept", np.float64, (classes * (classes - 1) // 2,))
-        return cls(vectors, counts, dual, intercept, _positive(values["gamma"], "gamma"))
+        return cls(vectors, counts, dual, intercept, _number(values, "gamma", above=0.0))
 
     def margins(self, rows: Array) -> Array:
         """See `Head`."""
@@ -251,7 +259,7 @@ class Line(Head):
     def loaded(cls, tensors: Tensors, values: Mapping[str, Any], width: int, classes: int) -> Line:  # noqa: ARG003
         """See `Head`."""
         coef = take(tensors, "head.coef", np.float64, (width,))
-        return cls(coef, _finite(values["intercept"], "intercept"))
+        return cls(coef, _number(values, "intercept"))
 
     def margins(self, rows: Array) -> Array:
         """See `Head`."""
@@ -282,9 +290,7 @@ class VectorSum(Head):
         """See `Head`."""
         vectors = take(tensors, "head.vectors", np.float64, (None, width))
         dual = take(tensors, "head.dual", np.float64, (len(vectors),))
-        return cls(
-            vectors, dual, _finite(values["intercept"], "intercept"), _positive(values["gamma"], "gamma")
-        )
+        return cls(vectors, dual, _number(values, "intercept"), _number(values, "gamma", above=0.0))
 
     def margins(self, rows: Array) -> Array:
         """See `Head`."""
@@ -307,16 +313,17 @@ def _outputs(classes: int) -> int:
     return 1 if classes == 2 else classes
 
 
-def _finite(value: Any, name: str) -> float:
-    if type(value) is not float or not np.isfinite(value):
-        raise ValueError(f"its {name} is {str(value)[:40]}, expected a number")
+def _number(values: Mapping[str, Any], name: str, above: float = -np.inf) -> float:
+    """A number of a file that is finite and above a bound."""
+    value = values[name]
+    if type(value) is not float or not above < value < np.inf:
+        words = "a number" if above < 0.0 else f"a number above {above:g}"
+        raise ValueError(f"its {name} is {str(value)[:40]}, expected {words}")
     return value
 
 
-def _positive(value: Any, name: str) -> float:
-    if type(value) is not float or not 0.0 < value < np.inf:
-        raise ValueError(f"its {name} is {str(value)[:40]}, expected a number above 0")
-    return value
+CLASSIFIERS: Mapping[str, type[Head]] = {"mlp": Network, "lda": Discriminants, "svm": SupportVectors}
+REGRESSORS: Mapping[str, type[Head]] = {"ridge": Line, "svm": VectorSum}
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,25 +336,15 @@ class Readout:
     constant: NDArray[np.bool_]
     head: Head
 
-    KINDS: ClassVar[Mapping[str, type[Head]]] = {
-        "mlp": Network, "lda": Discriminants, "svm": SupportVectors
-    }  # fmt: skip
-    OF_NUMBERS: ClassVar[Mapping[str, type[Head]]] = {"ridge": Line, "svm": VectorSum}
-
     @classmethod
     def loaded(
-        cls, kind: str, tensors: Tensors, values: Mapping[str, Any], width: int, classes: int
+        cls, kind: type[Head], tensors: Tensors, values: Mapping[str, Any], width: int, classes: int
     ) -> Readout:
         """What `tensors` and ``head.values`` gave, taken out of ``tensors`` and checked.
 
         The read-out of a regressor has no ``classes``.
         """
-        fill, mean, scale = (take(tensors, name, np.float64, (width,)) for name in ("fill", "mean", "scale"))
-        constant = take(tensors, "constant", np.bool_, (width,))
-        if (scale <= 0.0).any():
-            raise ValueError("its tensor 'scale' holds values that are not above 0")
-        head = (cls.KINDS if classes else cls.OF_NUMBERS)[kind].loaded(tensors, values, width, classes)
-        return cls(fill, mean, scale, constant, head)
+        return cls(*take_scaling(tensors, width), kind.loaded(tensors, values, width, classes))
 
     def tensors(self) -> Tensors:
         """All arrays by name."""
@@ -369,10 +366,6 @@ class Readout:
         margins are several times too large.
         """
         return softmax(self.margins(features) / (self.head.temperature or 1.0))
-
-    def numbers(self, features: Array) -> Array:
-        """(N,): what a regressor predicts."""
-        return self.margins(features)[:, 0]
 
     def predict(self, features: Array) -> NDArray[np.intp]:
         """The class of each row, as its position among all."""
@@ -439,7 +432,7 @@ class Trees:
 
             raise RuntimeError(
                 f"scikit-learn {sklearn.__version__} keeps its boosted trees in a form not known here "
-                f"({error}): use another version of it, or another reader"
+                f"({error}): use another version of it"
             ) from error
         return found
 
@@ -473,7 +466,7 @@ class Trees:
             if (child[inner] <= own[inner]).any() or (child[inner] >= limit[inner]).any():
                 raise ValueError("its trees name nodes that they do not have")
         if (self.feature[inner] < 0).any() or (self.feature[inner] >= width).any():
-            raise ValueError(f"its trees read features beyond the {width} that there are")
+            raise ValueError(f"a tree uses a feature index >= {width}")
 
     def tensors(self) -> Tensors:
         """All arrays by name."""

@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from .._base.check import Array, as_clouds, check_count
-from .._base.summary import Summarised, Summary, plural, shown
+from .._base.summary import plural, shown
 from .._features.cloud_input import check_same_dims
 from .._features.descriptor import HFSDescriptor
 from ..io import with_files_read
 from ..options import Retrieval, check_options, option, options
 from . import retrieval
+from .heads import take, take_scaling
 from .retrieval import Cells, Hits, RetrievalScores, Rows, Space, fit_space
 from .saving import from_plain, load_model, plain, saved_notes, write_model
 
@@ -33,7 +34,7 @@ _FARTHEST = 1e17  # squares of larger numbers, and their sums, leave the range o
 _PARAMS = tuple(entry.name for entry in fields(Retrieval))
 
 
-class _Built(Summarised):
+class _Built:
     """What `build` and `load` set."""
 
     descriptor_: HFSDescriptor
@@ -154,16 +155,10 @@ class HFSIndex(_Built, Retrieval):
         -------
         self : HFSIndex
         """
-        given, paths = with_files_read(clouds)
-        checked = as_clouds(given)
+        checked, found = self._read(clouds, names)
         n_dims = checked[0].shape[1]
-        return self.build_features(
-            self._new_descriptor(n_dims).fit_transform(checked),
-            n_dims=n_dims,
-            labels=labels,
-            names=paths if names is None else names,
-            sketches=[sketch(c) for c in checked],
-        )
+        features = self._new_descriptor(n_dims).fit_transform(checked)
+        return self.build_features(features, n_dims=n_dims, labels=labels, **found)
 
     def build_features(
         self,
@@ -214,13 +209,10 @@ class HFSIndex(_Built, Retrieval):
         -------
         self : HFSIndex
         """
-        checked, paths = self._read(clouds)
-        return self.add_features(
-            self.descriptor_.transform(checked),
-            labels=labels,
-            names=paths if names is None else names,
-            sketches=[sketch(c) for c in checked],
-        )
+        self._check_built()
+        checked, found = self._read(clouds, names)
+        check_same_dims(checked, self.descriptor_.n_dims_, "the index")
+        return self.add_features(self.descriptor_.transform(checked), labels=labels, **found)
 
     def add_features(
         self,
@@ -284,7 +276,9 @@ class HFSIndex(_Built, Retrieval):
         -------
         hits : Hits
         """
-        checked, _ = self._read(clouds)
+        self._check_built()
+        checked = as_clouds(with_files_read(clouds)[0])
+        check_same_dims(checked, self.descriptor_.n_dims_, "the index")
         return self.query_features(self.descriptor_.transform(checked), k)
 
     def query_features(self, features: ArrayLike, k: int = 10) -> Hits:
@@ -377,24 +371,18 @@ class HFSIndex(_Built, Retrieval):
         if not hasattr(self, "rows_"):
             raise ValueError("the index is empty: call build() first")
 
-    def _summary(self) -> Summary:
+    def __repr__(self) -> str:
         if not len(self):
-            return Summary("HFSIndex, not built yet")
-        labels, cells, search = self.members_.classes(), self.cells_, "exact"
+            return "HFSIndex, not built yet"
+        labels, cells = self.members_.classes(), self.cells_
         classes = [] if labels is None else np.unique(labels).tolist()
+        search = "exact search"
         if cells is not None:
-            search = (
-                f"approximate: {cells.probes} of {len(cells.centres)} cells are looked into, "
-                f"recall at 10 {self.recall_:.3f}"
-            )
-        return Summary(
-            f"HFSIndex of {plural(len(self), 'cloud')}",
-            [
-                ("descriptor", f"{self.descriptor_.variant}, {self.rows_.shape[1]} numbers"),
-                ("metric", self.metric),
-                ("search", search),
-                ("classes", f"{len(classes)}: {shown(map(str, classes))}" if classes else "none"),
-            ],
+            search = f"approximate search in {cells.probes} of {len(cells.centres)} cells"
+        return (
+            f"HFSIndex of {plural(len(self), 'cloud')}, {len(classes)} classes: {shown(map(str, classes))}\n"
+            f"  descriptor {self.descriptor_.variant}, {self.rows_.shape[1]} numbers; metric {self.metric}\n"
+            f"  {search}, recall at 10 {self.recall_:.3f}"
         )
 
     def _new_descriptor(self, n_dims: int) -> HFSDescriptor:
@@ -412,13 +400,13 @@ class HFSIndex(_Built, Retrieval):
             )
         return made._fit_dims(check_count(n_dims, "n_dims", 1))
 
-    def _read(self, clouds: Sequence[ArrayLike]) -> tuple[list[Array], list[str] | None]:
-        """Clouds of the index's dimension, and their paths where all are paths."""
-        self._check_built()
+    @staticmethod
+    def _read(clouds: Sequence[ArrayLike], names: Sequence[str] | None) -> tuple[list[Array], dict[str, Any]]:
+        """Clouds, and their names (paths, where all are paths and none are given) and sketches."""
         given, paths = with_files_read(clouds)
         checked = as_clouds(given)
-        check_same_dims(checked, self.descriptor_.n_dims_, "the index")
-        return checked, paths
+        own = {"names": paths if names is None else names, "sketches": [sketch(c) for c in checked]}
+        return checked, own
 
     def _fill(self, rows: Rows, members: Members) -> None:
         self.rows_, self.vectors_, self.members_ = rows, self.space_.vectors(rows), members
@@ -538,9 +526,9 @@ def sketch(points: Array, count: int = 160) -> Array:
 
 def in_bytes(drawn: NDArray) -> NDArray[np.uint8]:
     """A sketch with one byte per coordinate."""
-    return (
-        drawn if drawn.dtype == np.uint8 else np.rint(127.5 + 127.5 * np.clip(drawn, -1, 1)).astype(np.uint8)
-    )
+    if drawn.dtype == np.uint8:
+        return drawn
+    return np.rint(127.5 + 127.5 * np.clip(drawn, -1, 1)).astype(np.uint8)
 
 
 def _packed(index: HFSIndex, notes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray]]:
@@ -577,44 +565,29 @@ def _unpacked(kind: type[HFSIndex], metadata: dict[str, Any], tensors: dict[str,
     index = kind(HFSDescriptor(**options), **params)
     index.descriptor_ = index._new_descriptor(n_dims)
     width = index.descriptor_.layout().width
-    rows = _checked(tensors, "rows", np.float32, (None, width))
+    rows = take(tensors, "rows", np.float32, (None, width))
     if np.abs(rows).max() > _FARTHEST:
         raise ValueError("its rows are out of range: no distances could be computed")
-    fill, mean, scale = (_checked(tensors, name, np.float64, (width,)) for name in ("fill", "mean", "scale"))
-    constant, directions = _checked(tensors, "constant", np.bool_, (width,)), np.empty((width, 0))
+    scaling, directions = take_scaling(tensors, width), np.empty((width, 0))
     if index.metric == "learned":
-        directions = _checked(tensors, "directions", np.float64, (width, None))
-    index.space_ = Space(index.metric, fill, mean, scale, constant, directions)
-    if (scale <= 0.0).any():
-        raise ValueError("its scale holds values that are not above 0")
+        directions = take(tensors, "directions", np.float64, (width, None))
+    index.space_ = Space(index.metric, *scaling, directions)
     for name in ("names", "labels"):
         if not isinstance(metadata[name], list):
             raise ValueError(f"its {name} are not a list")
-    lengths = _checked(tensors, "sketch_lengths", np.int32, (len(rows),))
+    lengths = take(tensors, "sketch_lengths", np.int32, (len(rows),))
     ends = np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
-    parts = np.split(_checked(tensors, "sketches", np.uint8, (int(ends[-1]), 2)), ends[:-1])
+    parts = np.split(take(tensors, "sketches", np.uint8, (int(ends[-1]), 2)), ends[:-1])
     sketches = [None if n < 0 else part for n, part in zip(lengths.tolist(), parts, strict=True)]
     index._fill(rows, Members().with_more(len(rows), metadata["labels"], metadata["names"], sketches))
     index.cells_ = None
     if metadata["cells"] is not None:
         probes, recall = metadata["cells"]["probes"], float(metadata["cells"]["recall"])
-        centres = _checked(tensors, "centres", np.float32, (None, index.vectors_.shape[1]))
-        assigned = _checked(tensors, "assigned", np.int32, (len(rows),))
+        centres = take(tensors, "centres", np.float32, (None, index.vectors_.shape[1]))
+        assigned = take(tensors, "assigned", np.int32, (len(rows),))
         if assigned.min() < 0 or assigned.max() >= len(centres):  # faiss takes them as they are
             raise ValueError("its rows are assigned to cells that do not exist")
         probes = min(check_count(probes, "probes", 1), len(centres))
         index.cells_ = Cells(centres, index.vectors_, assigned, probes=probes, recall=recall)
     index.notes_ = saved_notes(metadata)
     return index
-
-
-def _checked(tensors: dict[str, NDArray], name: str, kind: type, shape: tuple[int | None, ...]) -> NDArray:
-    """An array of a saved index: finite, and of this shape, where None is any number above 0."""
-    array = tensors.pop(name)
-    held = zip(array.shape, shape, strict=False)
-    fits = all(size == want or (want is None and size > 0) for size, want in held)
-    if array.dtype != kind or array.ndim != len(shape) or not fits:
-        raise ValueError(f"its {name} are {array.dtype} of shape {array.shape}, not {kind.__name__} {shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"its {name} hold values that are not finite")
-    return array

@@ -23,16 +23,15 @@ from ..options import (
     Threads,
     Training,
     check_options,
-    choices_of,
     options,
     values_of,
 )
 from .classifier import CloudClassifier
-from .cloud_model import CloudModel, Target
+from .cloud_model import GroupedModel, Target
 from .heads import Tensors
-from .read_out import InputRange, checked_groups, diameters_of, groups_by_class
+from .read_out import checked_groups, diameters_of, groups_by_class
 from .regressor import CloudRegressor, standard
-from .saving import load_estimator, saved_history
+from .saving import saved_history
 
 if TYPE_CHECKING:
     from ..nn.learner import Learner
@@ -44,33 +43,16 @@ WHOLE_SHARE = 0.15
 Held = NDArray[np.bool_] | None  # which clouds are held out for validation
 
 
-class NetworkModel(Learned, Optimisation, CloudModel):
+class NetworkModel(Learned, Optimisation, GroupedModel):
     """A model that pools the features of every point by a network."""
 
     learner_: Learner
     history_: list[dict[str, float]]
 
-    def fit(self, clouds: Sequence[ArrayLike], y: Target, *, groups: Sequence[Any] | None = None) -> Self:
-        """Learn from clouds, and what is known of each.
-
-        Parameters
-        ----------
-        clouds : sequence of array_like (m_i, n)
-        y : sequence of N labels, or of N numbers for a regressor
-        groups : sequence of N labels, optional
-            Clouds of one group (laboratory, animal, site) are never on both sides of the validation.
-
-        Returns
-        -------
-        self : the fitted model
-        """
-        checked = as_clouds(clouds)
-        target, own = self._target(y, len(checked)), checked_groups(groups, len(checked))
-        self._forget()
-        plan = self._plan(self._recipe(checked[0].shape[1]), target, own)  # errors before the long work
-        self._fit(self._table(checked, plan.learner.recipe, cache=self.cache), plan)
-        self.input_range_ = InputRange.of(diameters_of(checked), [len(cloud) for cloud in checked])
-        return self
+    def _fit_clouds(self, clouds: list[Array], target: NDArray[Any], groups: NDArray[Any] | None) -> Array:
+        plan = self._plan(self._recipe(clouds[0].shape[1]), target, groups)
+        self._fit(self._table(clouds, plan.learner.recipe, cache=self.cache), plan)
+        return diameters_of(clouds)
 
     def fit_features(
         self, features: PointTable, y: Target, *, n_dims: int, groups: Sequence[Any] | None = None
@@ -139,31 +121,18 @@ class NetworkModel(Learned, Optimisation, CloudModel):
         >>> import heatfield as hf
         >>> hf.HFSNetworkClassifier.load("no such folder")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        heatfield.io._error.ReadError: no such folder: there is no model: ...
+        heatfield.io.limits.ReadError: no such folder: there is no model: ...
         """
-
-        def unpack(model: Self, metadata: dict[str, Any], tensors: Tensors) -> None:
-            model.device = device
-            model._unpack(metadata, tensors)
-
-        return load_estimator(cls, folder, unpack)
+        return cls._load(folder, device=device)
 
     # --- what a classifier and a regressor say differently
 
-    def _encoded(self, target: NDArray[Any]) -> tuple[NDArray[Any], int]:
-        """The target as the network learns it, and how many outputs it has."""
+    def _encoded(self, target: NDArray[Any]) -> tuple[NDArray[Any], int, dict[str, Any]]:
+        """The target as the network learns it, how many outputs it has, and what is kept of it."""
         raise NotImplementedError
 
-    def _held_out(self, target: NDArray[Any], groups: NDArray[Any] | None, seed: int | None) -> Held:
-        """Which clouds are held out for validation."""
-        raise NotImplementedError
-
-    def _learnt(self, target: NDArray[Any]) -> None:
-        """Set what is known of the target after a fit."""
-        raise NotImplementedError
-
-    def _training(self, target: NDArray[Any], recipe: Recipe) -> Recipe:
-        """How to train."""
+    def _saved_outputs(self, metadata: Mapping[str, Any]) -> int:
+        """Set what is known of the target of a saved model; how many outputs its network has."""
         raise NotImplementedError
 
     # --- what they share
@@ -187,7 +156,9 @@ class NetworkModel(Learned, Optimisation, CloudModel):
     def _plan(self, recipe: PointSettings, target: NDArray[Any], groups: NDArray[Any] | None) -> _Plan:
         """All that a training needs beside the features, checked against the target."""
         check_options(self)
-        asked = self._training(target, _learner().RECIPES[self.variant])
+        values, outputs, known = self._encoded(target)
+        classes = known.get("classes_", np.empty(0))
+        asked = training_recipe(self, values, classes, _learner().RECIPES[self.variant])
         if self.augment is not None and self.variant != "dgcnn":
             raise ValueError(
                 f"augment={self.augment!r} is an option of variant='dgcnn', which sees the coordinates, "
@@ -197,20 +168,20 @@ class NetworkModel(Learned, Optimisation, CloudModel):
             asked = replace(asked, whole_epochs=int(WHOLE_SHARE * asked.epochs))
         # Without a seed every split differs, but a training that is continued must have the same one.
         seed = 0 if asked.seed is None and asked.checkpoint is not None else asked.seed
-        validation = self._held_out(target, groups, seed)
-        values, outputs = self._encoded(target)
-        return _Plan(self._new_learner(recipe, outputs), target, values, validation, asked)
+        validation = held_out(self.validation, values, classes, seed, groups)
+        return _Plan(self._new_learner(recipe, outputs), values, known, validation, asked)
 
     def _new_learner(self, recipe: PointSettings, outputs: int) -> Learner:
+        check_options(self)
         module = _learner()
-        check_choice(self.variant, "variant", choices_of(Learned, "variant"))
         return module.Learner(self.variant, recipe, outputs, self.network, module.choose_device(self.device))
 
     def _fit(self, table: PointTable, plan: _Plan) -> None:
         plan.learner.fit(table, plan.values, plan.validation, plan.training)
         self.learner_, self.history_ = plan.learner, plan.learner.history
-        self._learnt(plan.target)
-        self.n_clouds_ = len(plan.target)
+        for name, value in plan.known.items():
+            setattr(self, name, value)
+        self.n_clouds_ = len(plan.values)
 
     def _table(
         self, clouds: list[Array], recipe: PointSettings, *, cache: str | Path | None = None
@@ -231,18 +202,12 @@ class NetworkModel(Learned, Optimisation, CloudModel):
         return {"history": history}, self.learner_.tensors()
 
     def _unpack(self, metadata: Mapping[str, Any], tensors: Tensors) -> None:
-        """Set what was learnt, checked."""
         recipe = self._recipe(check_count(metadata["n_dims"], "n_dims", 1))
         recipe.check_columns(np.size(tensors["points.mean"]) + np.size(tensors["whole.mean"]))
         self.learner_ = self._new_learner(recipe, self._saved_outputs(metadata))
         self.learner_.load(tensors)
         tensors.clear()
         self.history_ = self.learner_.history = saved_history(metadata)
-        self._unpack_common(metadata)
-
-    def _saved_outputs(self, metadata: Mapping[str, Any]) -> int:
-        """Set what is known of the target of a saved model; how many outputs its network has."""
-        raise NotImplementedError
 
 
 @options
@@ -283,20 +248,9 @@ class HFSNetworkClassifier(CloudClassifier, NetworkModel, Training):
     def _probabilities(self, features: Any) -> Array:
         return _learner().softmax(self._outputs(features))
 
-    def _encoded(self, target: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    def _encoded(self, target: NDArray[Any]) -> tuple[NDArray[Any], int, dict[str, Any]]:
         classes, positions = np.unique(target, return_inverse=True)
-        return positions.astype(np.int64), len(classes)
-
-    def _held_out(self, target: NDArray[Any], groups: NDArray[Any] | None, seed: int | None) -> Held:
-        classes, positions = np.unique(target, return_inverse=True)
-        return held_out(self.validation, positions, classes, seed, groups)
-
-    def _learnt(self, target: NDArray[Any]) -> None:
-        self.classes_ = np.unique(target)
-
-    def _training(self, target: NDArray[Any], recipe: Recipe) -> Recipe:
-        classes, positions = np.unique(target, return_inverse=True)
-        return training_recipe(self, positions, classes, recipe)
+        return positions.astype(np.int64), len(classes), {"classes_": classes}
 
     def _saved_outputs(self, metadata: Mapping[str, Any]) -> int:  # noqa: ARG002
         return len(self.classes_)
@@ -342,29 +296,14 @@ class HFSNetworkRegressor(CloudRegressor, NetworkModel):
     20
     """
 
-    def _numbers(self, features: Any) -> Array:
+    def _predicted(self, features: Any) -> Array:
         outputs = self._outputs(features)
         return self.target_mean_ + self.target_scale_ * _learner().finite(outputs)[:, 0]
 
-    def _encoded(self, target: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    def _encoded(self, target: NDArray[Any]) -> tuple[NDArray[Any], int, dict[str, Any]]:
         mean, scale = standard(target)
-        return ((target - mean) / scale).astype(np.float32), 1
-
-    def _held_out(self, target: NDArray[Any], groups: NDArray[Any] | None, seed: int | None) -> Held:
-        if not self.validation:
-            return None
-        names = np.arange(len(target)) if groups is None else groups
-        known, share = np.unique(names), self.validation
-        if len(known) < 2:
-            raise ValueError(f"validation={share!r} needs at least 2 groups, got {known.tolist()}")
-        count = min(len(known) - 1, max(1, round(share * len(known))))
-        return np.isin(names, np.random.default_rng(seed).permutation(known)[:count])
-
-    def _learnt(self, target: NDArray[Any]) -> None:
-        self.target_mean_, self.target_scale_ = standard(target)
-
-    def _training(self, target: NDArray[Any], recipe: Recipe) -> Recipe:
-        return training_recipe(self, target, np.empty(0), recipe)
+        known = {"target_mean_": mean, "target_scale_": scale}
+        return ((target - mean) / scale).astype(np.float32), 1, known
 
     def _packed(self) -> tuple[dict[str, Any], Tensors]:
         metadata, tensors = super()._packed()
@@ -383,8 +322,8 @@ class _Plan:
     """All that a training needs beside the features."""
 
     learner: Learner  # not trained yet
-    target: NDArray[Any]
     values: NDArray[Any]  # the target as the network learns it
+    known: Mapping[str, Any]  # what is kept of the target
     validation: Held
     training: Recipe
 
@@ -443,7 +382,7 @@ def _class_weights(wanted: Any, labels: NDArray[Any], classes: NDArray[Any]) -> 
 
 def held_out(
     share: float | None,
-    labels: NDArray[np.int64],
+    labels: NDArray[Any],
     classes: NDArray[Any],
     seed: int | None,
     groups: NDArray[Any] | None = None,
@@ -451,11 +390,18 @@ def held_out(
     """A share of every class, or of groups about the share of all clouds, and at least one; None without.
 
     ``labels`` are positions among the classes. No group is held out without which a class could not be
-    learnt.
+    learnt. Where there are no classes but numbers, it is a share of the clouds, or of the groups.
     """
     if not share:
         return None
     rng = np.random.default_rng(seed)
+    if not len(classes):
+        names = np.arange(len(labels)) if groups is None else groups
+        known = np.unique(names)
+        if len(known) < 2:
+            raise ValueError(f"validation={share!r} needs at least 2 groups, got {known.tolist()}")
+        count = min(len(known) - 1, max(1, round(share * len(known))))
+        return np.isin(names, rng.permutation(known)[:count])
     out = np.zeros(len(labels), bool)
     if groups is not None:
         left = groups_by_class(classes[labels], groups)

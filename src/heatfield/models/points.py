@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +22,7 @@ from .._base.progress import progress_bar
 from .._features.cloud_input import CloudEstimator, check_same_dims
 from ..core.cloud import ArrangedCloud
 from ..io import Cloud, columns_of, with_files_read
-from ..options import PointTraining, Threads, check_options, option, options
+from ..options import PointTraining, Threads, check_options, options
 from .features_at_lengths import SCHEMA, Features, PointFeatureSettings, features_at_lengths
 from .heads import Tensors, Trees
 from .read_out import checked_labels
@@ -50,15 +51,12 @@ class HFSPointClassifier(PointTraining, Threads, ClassifierMixin, CloudEstimator
         mean distance to the nearest point, the coarsest 40 times that, or an eighth of the diameter where
         that is less (medians over the training clouds).
     {options}
-    reader : "boosting" or a scikit-learn classifier
-        What learns from the features: histogram gradient boosting, or a classifier with ``predict_proba``,
-        which gets NaN where a feature is not defined; with it the model cannot be saved.
 
     Attributes
     ----------
     classes_ : the labels
     settings_ : which features, at which lengths
-    trees_ : of "boosting"; ``reader_`` of another reader
+    trees_ : what histogram gradient boosting has grown, as plain arrays
     notes_ : dict of what is saved with the model
 
     Notes
@@ -87,8 +85,6 @@ class HFSPointClassifier(PointTraining, Threads, ClassifierMixin, CloudEstimator
     ...     hf.HFSPointClassifier.load(f"{place}/forest").classes_.tolist()
     [0, 1, 2, 3, 4]
     """
-
-    reader: Any = option("What learns from the features.", on_command=False, default="boosting")
 
     @property
     def validation_(self) -> dict[str, Any] | None:
@@ -213,15 +209,7 @@ class HFSPointClassifier(PointTraining, Threads, ClassifierMixin, CloudEstimator
             raise ValueError(f"labels must hold at least two classes, got only {np.unique(y).tolist()}")
         # OpenMP takes all cores unasked, and threads that wait for each other on a busy machine waste hours.
         with threadpool_limits(thread_count(self.n_jobs), user_api="openmp"):
-            if self.reader == "boosting":
-                self.trees_, self.classes_ = _boosted(features, y, checked)
-            elif hasattr(self.reader, "predict_proba"):
-                self.reader_ = clone(self.reader).fit(features, y)
-                self.classes_ = self.reader_.classes_
-            else:
-                raise ValueError(
-                    f"reader must be 'boosting' or a classifier with predict_proba, got {self.reader!r}"
-                )
+            self.trees_, self.classes_ = _boosted(features, y, checked)
         self.settings_ = settings
         self.notes_: dict[str, Any] = {}
         return self
@@ -238,9 +226,7 @@ class HFSPointClassifier(PointTraining, Threads, ClassifierMixin, CloudEstimator
         probabilities : (N, classes)
         """
         check_is_fitted(self, "classes_")
-        if hasattr(self, "trees_"):
-            return self.trees_.probabilities(features, thread_count(self.n_jobs))
-        return self.reader_.predict_proba(features)
+        return self.trees_.probabilities(features, thread_count(self.n_jobs))
 
     def predict_proba(
         self, clouds: Sequence[Any], *, columns: Sequence[Columns] | None = None
@@ -298,14 +284,12 @@ class HFSPointClassifier(PointTraining, Threads, ClassifierMixin, CloudEstimator
         -------
         iou : float
         """
-        from .point_scores import confusion, mean_iou
-
         found = np.concatenate(self.predict(clouds))
         true = np.concatenate([np.asarray(own) for own in labels])
         return mean_iou(confusion(true, found, np.union1d(self.classes_, true)))
 
     def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
-        """Write the model to a folder: numbers as safetensors, the rest as JSON. Of "boosting" only.
+        """Write the model to a folder: numbers as safetensors, the rest as JSON.
 
         Parameters
         ----------
@@ -314,10 +298,8 @@ class HFSPointClassifier(PointTraining, Threads, ClassifierMixin, CloudEstimator
             Kept with the model, as JSON; by default ``notes_``.
         """
         check_is_fitted(self, "classes_")
-        if not hasattr(self, "trees_"):
-            raise ValueError(f"only reader='boosting' can be saved without code, got reader={self.reader!r}")
         kept = self.notes_ if notes is None else notes
-        metadata = {"features": self.settings_.facts()}
+        metadata = {"features": self.settings_.metadata()}
         save_estimator(self, folder, kept, metadata, self.trees_.tensors(), schema=SCHEMA)
 
     @classmethod
@@ -335,9 +317,6 @@ class HFSPointClassifier(PointTraining, Threads, ClassifierMixin, CloudEstimator
         return load_estimator(cls, folder, cls._unpack, schema=SCHEMA)
 
     def _unpack(self, metadata: dict[str, Any], tensors: Tensors) -> None:
-        """Set what `save` wrote, checked."""
-        if self.reader != "boosting":
-            raise ValueError(f"its reader is {self.reader!r}, not 'boosting'")
         self.settings_ = PointFeatureSettings(**metadata["features"])
         self.trees_ = Trees.loaded(tensors, len(self.settings_.names), len(self.classes_))
 
@@ -491,3 +470,117 @@ def propose_lengths(extents: Sequence[tuple[float, float]]) -> tuple[float, ...]
     lengths = np.geomspace(low, high, _STEPS)
     short = tuple(float(f"{v:.2g}") for v in lengths)
     return short if (np.diff(short) > 0).all() else tuple(lengths.tolist())
+
+
+# --- how well points are labelled ------------------------------------------------------
+
+
+def confusion(true: NDArray, found: NDArray, classes: NDArray) -> NDArray[np.int64]:
+    """Points of each class (rows) by the label that they got (columns); a ValueError for other labels."""
+    k = len(classes)
+    for name, labels in (("true", true), ("found", found)):
+        others = np.setdiff1d(labels, classes)
+        if len(others):
+            raise ValueError(f"{name} labels must be among {classes.tolist()}, got {others.tolist()[0]!r}")
+    rows, columns = np.searchsorted(classes, true), np.searchsorted(classes, found)
+    return np.bincount(rows * k + columns, minlength=k * k).reshape(k, k)
+
+
+def iou(matrix: NDArray[np.int64]) -> Array:
+    """Intersection over union of each class; NaN of one that neither occurs nor is predicted."""
+    both = matrix.diagonal().astype(float)
+    either = matrix.sum(axis=0) + matrix.sum(axis=1) - both
+    return np.divide(both, either, out=np.full(len(both), np.nan), where=either > 0)
+
+
+def mean_iou(matrix: NDArray[np.int64]) -> float:
+    """Mean over the classes that occur.
+
+    Examples
+    --------
+    >>> mean_iou(np.array([[8, 2], [0, 10]]))
+    0.8166666666666667
+    """
+    values = iou(matrix)
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+
+
+def scores_of(matrix: NDArray[np.int64], classes: NDArray) -> dict[str, Any]:
+    """All scores of a confusion matrix, as JSON values."""
+    names = [str(name) for name in classes.tolist()]
+    true, found, both = matrix.sum(axis=1), matrix.sum(axis=0), matrix.diagonal()
+
+    def by_class(part: NDArray, whole: NDArray) -> dict[str, float | None]:
+        return {n: float(a / b) if b else None for n, a, b in zip(names, part, whole, strict=True)}
+
+    return {
+        "classes": names,
+        "points": int(matrix.sum()),
+        "accuracy": float(both.sum() / matrix.sum()) if matrix.sum() else None,
+        "mean_IoU": mean_iou(matrix),
+        "IoU": by_class(both, true + found - both),
+        "recall": by_class(both, true),
+        "precision": by_class(both, found),
+        "confusion": matrix.tolist(),
+    }
+
+
+def groups_of(
+    blocks: Sequence[tuple[str, list[str]]], lengths: Sequence[float]
+) -> dict[tuple[str, str], NDArray[np.int64]]:
+    """Columns of each block and of each length; a column of two lengths belongs to both."""
+    names = [name for _, own in blocks for name in own]
+    groups: dict[tuple[str, str], NDArray[np.int64]] = {}
+    place = 0
+    for block, own in blocks:
+        groups["block", block] = np.arange(place, place + len(own))
+        place += len(own)
+    for a, length in enumerate(lengths):
+        mine = [i for i, name in enumerate(names) if re.search(rf"_s{a}(_|$)", name)]
+        groups["length", f"{length:g}"] = np.array(mine, dtype=np.int64)
+    finer = [i for i, name in enumerate(names) if name.endswith("_fine")]
+    if finer:
+        groups["length", "finer"] = np.array(finer, dtype=np.int64)
+    return groups
+
+
+def importance(
+    predict: Callable[[Features], NDArray],
+    features: Features,
+    true: NDArray,
+    groups: Mapping[tuple[str, str], NDArray[np.int64]],
+    *,
+    classes: NDArray,
+    seed: int = 0,
+) -> dict[tuple[str, str], float]:
+    """What mean IoU is lost when the columns of a group are shuffled among the points, group by group."""
+    rng = np.random.default_rng(seed)
+    whole = mean_iou(confusion(true, predict(features), classes))
+    out = {}
+    for key, columns in groups.items():
+        broken = features.copy()
+        broken[:, columns] = features[np.ix_(rng.permutation(len(features)), columns)]
+        out[key] = whole - mean_iou(confusion(true, predict(broken), classes))
+    return out
+
+
+def scores_as_text(found: dict[str, Any]) -> str:
+    """Confusion matrix, IoU, and the groups of features worth most."""
+    names = found["classes"]
+    width = max(9, *(len(name) + 1 for name in names))
+    lines = [
+        f"mean IoU {100 * found['mean_IoU']:.1f} %, accuracy {100 * found['accuracy']:.1f} % "
+        f"of {found['points']:,} points of files that were held out",
+        "true \\ found".ljust(14) + "".join(name[: width - 1].rjust(width) for name in names) + "     IoU",
+    ]
+    for name, row in zip(names, found["confusion"], strict=True):
+        share = found["IoU"][name]
+        lines.append(
+            name[:13].ljust(14) + "".join(str(v).rjust(width) for v in row)
+            + ("       -" if share is None else f"{100 * share:7.1f}%")
+        )  # fmt: skip
+    for kind in ("block", "length"):
+        best = sorted(found[f"importance_by_{kind}"].items(), key=lambda item: -item[1])[:4]
+        worth = ", ".join(f"{name} {100 * v:.1f}" for name, v in best)
+        lines.append(f"mean IoU lost where a {kind} is shuffled: {worth}")
+    return "\n".join(lines)

@@ -28,7 +28,7 @@ from .._features.layout import Layout
 from .._features.round_off import ROUND_OFF
 from ..core.dense import Batch
 from ..options import Head
-from .heads import Readout, fill_gaps, softmax, standardise
+from .heads import CLASSIFIERS, Readout, fill_gaps, softmax, standardise
 
 # --- labels ---------------------------------------------------------------------------
 
@@ -145,27 +145,22 @@ class InputRange:
 
     def unlike(self, diameters: Array, sizes: Sequence[int]) -> dict[int, str]:
         """Clouds far outside, by index, and what is unusual about each."""
-        found = {}
-        for i, (diameter, size) in enumerate(zip(diameters.tolist(), sizes, strict=True)):
-            if diameter > 0.0 and _outside(diameter, self.diameter):
-                found[i] = _text("diameter", diameter, self.diameter, "is it in another unit?")
-            elif size > 1 and _outside(size, self.points):
-                hint = "signatures depend on the sampling"
-                found[i] = _text("number of points", size, self.points, hint)
-        return found
+        found: dict[int, str] = {}
+        for what, values, least, known, hint in (
+            ("diameter", diameters.tolist(), 0.0, self.diameter, "is it in another unit?"),
+            ("number of points", sizes, 1, self.points, "signatures depend on the sampling"),
+        ):
+            low, high = known[0] / _MARGIN, known[1] * _MARGIN
+            for i, value in enumerate(values):
+                if value > least and high > 0.0 and not low <= value <= high:
+                    trained = f"training had {known[0]:.4g} to {known[1]:.4g}"
+                    found.setdefault(i, f"has a {what} of {value:.4g}, {trained}; {hint}")
+        return dict(sorted(found.items()))
 
 
 def diameters_of(clouds: Sequence[Array]) -> Array:
     """The largest distance of two points of each cloud; NaN for fewer than two distinct points."""
     return np.concatenate([Batch.of([cloud]).extents[:, 1] for cloud in clouds])
-
-
-def _outside(value: float, known: tuple[float, float]) -> bool:
-    return known[1] > 0.0 and not known[0] / _MARGIN <= value <= known[1] * _MARGIN
-
-
-def _text(what: str, value: float, known: tuple[float, float], hint: str) -> str:
-    return f"has a {what} of {value:.4g}, training had {known[0]:.4g} to {known[1]:.4g}; {hint}"
 
 
 # --- gaps, standardisation, and estimators of scikit-learn that need a little more ----
@@ -313,14 +308,7 @@ LEAST_EPOCHS = 50
 # Beyond, the time of support vectors, which grows with the square, is hours.
 MOST_FOR_VECTORS = 20_000
 
-AUTO_WORDS = (
-    f"linear discriminants and support vectors (up to {MOST_FOR_VECTORS:,} clouds) take seconds for a few "
-    f"hundred clouds; the network is tried from {LEAST_FOR_NETWORK:,} clouds on, on one fold and for at most "
-    f"{NETWORK_PASSES:,} passes of a cloud, about two minutes"
-)
-
-
-HEADS = tuple(Readout.KINDS)
+HEADS = tuple(CLASSIFIERS)
 # Folds in which the temperature of discriminant analysis is found.
 _CALIBRATION = 5
 _TEMPERATURES = (0.05, 1000.0)  # between these
@@ -334,7 +322,7 @@ def fit_head(
     chosen = max(scores, key=scores.__getitem__) if scores else check_choice(asked.head, "head", HEADS)
     pipeline = head_pipeline(asked, chosen, scaler)
     imputer, fitted, last = (step for _, step in clone(pipeline).fit(features, labels).steps)
-    head: Any = Readout.KINDS[chosen].of(last)
+    head: Any = CLASSIFIERS[chosen].of(last)
     if chosen == "lda":
         head = replace(head, temperature=_temperature(pipeline, features, labels, groups))
     return chosen, scores, Readout(imputer.fill_, fitted.mean_, fitted.scale_, fitted.constant_, head)
@@ -357,7 +345,7 @@ def check_auto(labels: NDArray[Any], groups: NDArray[Any] | None) -> None:
 def auto_scores(
     asked: Head, features: Array, labels: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
 ) -> dict[str, float]:
-    """Mean accuracy over classes of each candidate, by cross-validation; see `AUTO_WORDS` for its bound.
+    """Mean accuracy over classes of each candidate, by cross-validation: some minutes at most.
 
     The network is scored on the first fold only. So that one easy fold does not decide, its score is that of
     the best fast head, and the difference of the two on that fold.

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, clone
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.svm import SVR
 
-from .._base.check import Array, check_choice
+from .._base.check import Array
 from ..options import Regression, check_options, options
 from .cloud_model import ClosedFormModel, CloudModel
-from .heads import Line, Readout, Tensors, VectorSum
+from .heads import REGRESSORS, Line, Readout, Tensors, VectorSum
 from .read_out import MOST_FOR_VECTORS, GapImputer, RoundOffScaler, plain_gamma
-from .saving import load_estimator
 
 # What is tried: penalties of ridge regression, and costs of points outside the tube of support vectors, both
 # for a target of mean 0 and standard deviation 1.
@@ -32,34 +30,20 @@ _TUBE = 0.05  # errors up to here cost nothing
 class CloudRegressor(RegressorMixin, CloudModel):
     """What the regressors of clouds share."""
 
-    def predict(self, clouds: Sequence[ArrayLike]) -> Array:
-        """The number of each cloud.
+    def score(self, clouds: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions: 1 at best, 0 where the mean of the numbers would do as well.
 
         Parameters
         ----------
-        clouds : sequence of array_like (m_i, n)
+        clouds : as of `predict`
+        y : (N,)
+        sample_weight : (N,), optional
 
         Returns
         -------
-        numbers : (N,)
+        score : float
         """
-        return self.predict_features(self._features_of(clouds))
-
-    def predict_features(self, features: Any) -> Array:
-        """`predict` from features that were computed before, as `fit_features` takes them.
-
-        Parameters
-        ----------
-        features : (N, columns) array, or PointTable
-
-        Returns
-        -------
-        numbers : (N,)
-        """
-        return self._numbers(features)
-
-    def _numbers(self, features: Any) -> Array:
-        raise NotImplementedError
+        return float(super().score(clouds, y, sample_weight))
 
     def _target(self, y: Any, count: int) -> Array:
         return numbers_for(y, count)
@@ -104,6 +88,7 @@ class HFSRegressor(CloudRegressor, ClosedFormModel, Regression):
     ({}, 'simple')
     """
 
+    _kinds, _least_score = REGRESSORS, -np.inf
     _scored_by = "R² on clouds held out"
 
     def _fit_head(
@@ -129,54 +114,24 @@ class HFSRegressor(CloudRegressor, ClosedFormModel, Regression):
         self._descriptor(n_dims)
         number_folds(len(target), self.inner_folds, groups, self.random_state)
 
-    def _numbers(self, features: Any) -> Array:
+    def _predicted(self, features: Any) -> Array:
         rows = self._checked_features(features)
-        return self.readout_.numbers(rows)
+        return self.readout_.margins(rows)[:, 0]
 
     def _score_words(self, score: float) -> str:
         return f"{score:.3f}"
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """A model that `save` wrote. No code is run; a changed or mismatched file is a `ReadError`.
-
-        Parameters
-        ----------
-        folder : path-like
-
-        Returns
-        -------
-        model : HFSRegressor
-
-        Examples
-        --------
-        >>> import tempfile, numpy as np, heatfield as hf
-        >>> clouds = [np.random.default_rng(i).normal(size=(30, 2)) for i in range(8)]
-        >>> model = hf.HFSRegressor("simple", head="ridge", n_scales=3).fit(clouds, np.arange(8))
-        >>> with tempfile.TemporaryDirectory() as place:
-        ...     model.save(f"{place}/m")
-        ...     again = hf.HFSRegressor.load(f"{place}/m")
-        >>> bool((again.predict(clouds) == model.predict(clouds)).all())
-        True
-        """
-        return load_estimator(cls, folder, _unpack)
-
     def _packed(self) -> tuple[dict[str, Any], Tensors]:
-        metadata = {"head": self.head_, "head_scores": self.head_scores_, "strength": self.strength_}
-        return metadata | {"readout": self.readout_.head.values()}, self.readout_.tensors()
+        metadata, tensors = super()._packed()
+        return metadata | {"strength": self.strength_}, tensors
 
-
-def _unpack(model: HFSRegressor, metadata: dict[str, Any], tensors: Tensors) -> None:
-    """Set what was learnt, checked."""
-    width = model._unpack_descriptor(metadata, tensors)
-    head, scores = check_choice(metadata["head"], "head", tuple(STRENGTHS)), metadata["head_scores"]
-    if not all(name in STRENGTHS and -np.inf < score <= 1.0 for name, score in scores.items()):
-        raise ValueError(f"its scores of heads are not values of R²: {scores!r}")
-    if metadata["strength"] not in STRENGTHS[head]:
-        raise ValueError(f"its strength is {str(metadata['strength'])[:40]}, which {head!r} does not have")
-    model.readout_ = Readout.loaded(head, tensors, metadata["readout"], width, 0)
-    model.head_, model.head_scores_, model.strength_ = head, scores, metadata["strength"]
-    model._unpack_common(metadata)
+    def _unpack(self, metadata: Mapping[str, Any], tensors: Tensors) -> None:
+        super()._unpack(metadata, tensors)
+        self.strength_ = metadata["strength"]
+        if self.strength_ not in STRENGTHS[self.head_]:
+            raise ValueError(
+                f"its strength is {str(self.strength_)[:40]}, which {self.head_!r} does not have"
+            )
 
 
 # --- numbers, folds and fits ---------------------------------------------------------

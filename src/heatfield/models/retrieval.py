@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,19 +13,18 @@ from scipy.spatial.distance import cdist
 from sklearn.covariance import ledoit_wolf
 from sklearn.model_selection import StratifiedKFold
 
-from .._base.check import Array, check_count, check_dtype
+from .._base.check import Array, check_count
 from .._base.optional import need
 from .._base.progress import progress_bar
-from .._base.summary import Summarised, Summary, number, plural, shown
+from .._base.summary import number, plural, shown
 from .._base.threads import stop_if_asked
+from .._base.warn import quiet as without_warnings
 from .._features.descriptor import HFSDescriptor
-from .._features.round_off import ROUND_OFF
-from .read_out import GapImputer, RoundOffScaler, magnitudes
+from .read_out import GapImputer, RoundOffScaler, new_scaler
 
 Rows = NDArray[np.float32]
 Found = tuple[NDArray[np.int64], Array]  # (q, k) rows and their squared distances, nearest first
 
-METRICS = ("euclidean", "cosine", "learned")
 _BLOCK = 4096  # rows that are converted at a time: double precision of all would be twice the index
 _FITTED = 50_000  # rows of which medians, means and deviations are taken; of more, from a sample
 _FAR = 1e12  # deviations from the mean beyond which their logarithm counts, up to 7e14
@@ -41,9 +39,7 @@ _SPARE, _FEWEST = 4, 64  # candidates per neighbour, and in all: half precision 
 _PER_CELL = 64  # rows per cell that k-means looks at
 _ROUNDS = 10
 _APPENDED = 1 << 16  # rows that are added at a time
-_FAR_IN_CELLS = (
-    1e3  # as _FAR: 7e14, the largest number of a row, becomes 3e4, and half precision ends at 65504
-)
+_FAR_IN_CELLS = 1e3  # as _FAR: 7e14, the largest number of a row, becomes 3e4; half precision ends at 65504
 
 
 @dataclass(frozen=True)
@@ -120,7 +116,7 @@ def fit_space(
     some = np.asarray(features[chosen], dtype=np.float64)
     scaler = RoundOffScaler()
     if descriptor is not None:
-        scaler = RoundOffScaler(ROUND_OFF[check_dtype(descriptor.dtype)], magnitudes(descriptor.layout()))
+        scaler = new_scaler(descriptor.layout(), descriptor.dtype, None, dense=True)
     imputer = GapImputer().fit(some)
     filled = imputer.transform(some)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -267,11 +263,11 @@ class Cells:
         """The same cells with some of the rows only, which ``rows`` holds."""
         return Cells(self.centres, rows, self.assigned[keep], probes=self.probes, recall=self.recall)
 
-    def nearest(self, queries: Rows, rows: Rows, k: int, probes: int | None = None) -> Found:
+    def nearest(self, queries: Rows, rows: Rows, k: int) -> Found:
         """As `nearest`, approximately; more cells are looked into where those hold fewer than k rows."""
         k = min(k, len(rows))
         index, squared = np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k))
-        todo, looked = np.arange(len(queries)), probes or self.probes
+        todo, looked = np.arange(len(queries)), self.probes
         while len(todo):
             self._file.nprobe = looked
             _, found = self._file.search(
@@ -308,7 +304,7 @@ def _recall(found: NDArray[np.int64], true: NDArray[np.int64], own: NDArray[np.i
 
 
 @dataclass(frozen=True, repr=False)
-class Hits(Summarised):
+class Hits:
     """The nearest clouds of some queries, nearest first.
 
     Attributes
@@ -372,15 +368,13 @@ class Hits(Summarised):
             for j in range(self.rows.shape[1])
         ]
 
-    def _summary(self) -> Summary:
-        lines: list[tuple[str, str | list[str]]] = []
-        for i, (names, distances) in enumerate(zip(self.names[:8], self.distances, strict=False)):
-            words = [f"{name} ({number(float(d))})" for name, d in zip(names, distances, strict=True)]
-            lines.append((f"query {i}", shown(words, 100)))
-        if len(self) > 8:
-            lines.append(("...", f"{len(self) - 8:,} more"))
-        return Summary(f"Hits of {len(self):,} quer{'y' if len(self) == 1 else 'ies'}, "
-                       f"{plural(self.rows.shape[1], 'cloud')} each", lines)  # fmt: skip
+    def __repr__(self) -> str:
+        rows = zip(self.names[:2], self.distances[:2].tolist(), strict=True)
+        found = [[f"{n} ({number(d)})" for n, d in zip(*row, strict=True)] for row in rows]
+        lines = [f"  query {i}: {shown(words, 96)}" for i, words in enumerate(found)]
+        return "\n".join(
+            [f"Hits of {len(self):,} queries, {plural(self.rows.shape[1], 'cloud')} each", *lines]
+        )
 
 
 def block_differences(
@@ -402,7 +396,7 @@ def block_differences(
 
 
 @dataclass(frozen=True, repr=False)
-class RetrievalScores(Summarised):
+class RetrievalScores:
     """Means over all queries; all lie between 0 and 1.
 
     Attributes
@@ -434,17 +428,14 @@ class RetrievalScores(Summarised):
         """As JSON can hold it."""
         return asdict(self)
 
-    def _summary(self) -> Summary:
-        lines: list[tuple[str, str | list[str]]] = [
-            ("nearest is of the class", f"{100 * self.nearest:.1f} %"),
-            ("first tier", f"{100 * self.first_tier:.1f} %"),
-            ("second tier", f"{100 * self.second_tier:.1f} %"),
-            ("mean average precision", f"{self.mean_average_precision:.3f}"),
-            ("precision at 10", f"{self.precision_at_10:.3f}"),
-        ]
-        if self.skipped:
-            lines.append(("left out", f"{self.skipped:,} without another cloud of their class"))
-        return Summary(f"Retrieval scores of {plural(self.queries, 'cloud')}", lines)
+    def __repr__(self) -> str:
+        return (
+            f"Retrieval scores of {plural(self.queries, 'cloud')}, {self.skipped:,} left out\n"
+            f"  nearest is of the class {100 * self.nearest:.1f} %, "
+            f"first tier {100 * self.first_tier:.1f} %, second tier {100 * self.second_tier:.1f} %\n"
+            f"  mean average precision {self.mean_average_precision:.3f}, "
+            f"precision at 10 {self.precision_at_10:.3f}"
+        )
 
 
 Ranked = list[tuple[Any, tuple[float, ...] | None]]  # of each query its label, and its figures if it has any
@@ -470,17 +461,12 @@ def across_folds(
     if most < 2:
         raise ValueError("every class has one cloud only: there is nothing to evaluate")
     found: Ranked = []
-    for train, test in progress_bar(_folds(labels, most, seed), unit="folds", total=most):
+    with without_warnings(UserWarning):  # a class with fewer clouds than folds is in some of them only
+        split = list(StratifiedKFold(most, shuffle=True, random_state=seed).split(labels, labels))
+    for train, test in progress_bar(split, unit="folds"):
         mapped = fit(features[train], labels[train])
         found += _ranked(mapped(features[test]), labels[test], mapped(features[train]), labels[train])
     return _scores(found)
-
-
-def _folds(labels: NDArray, folds: int, seed: int) -> Iterator[Any]:
-    """Stratified. Classes with fewer clouds than folds are in some of them only, which is no fault here."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        yield from StratifiedKFold(folds, shuffle=True, random_state=seed).split(labels, labels)
 
 
 def _ranked(

@@ -23,7 +23,7 @@ from .. import __version__
 from .._base.arrays import open_regular
 from .._base.files import write_folder_atomically
 from .._features.layout import SCHEMA
-from ..io._error import ReadError
+from ..io.limits import ReadError
 from .heads import Tensors
 
 T = TypeVar("T")

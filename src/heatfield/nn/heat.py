@@ -83,7 +83,7 @@ class HeatFeatures(nn.Module):
     nothing to learn: the module holds no parameters.
 
     The range of lengths is declared as for `heatfield.signatures`: times at which the density, or an energy
-    of `whole`, is no number of the tensor's precision are a ValueError that names the cloud.
+    of `global_features`, is no number of the tensor's precision are a ValueError that names the cloud.
 
     Guide: ``heatfield docs guide/learning``.
 
@@ -119,7 +119,7 @@ class HeatFeatures(nn.Module):
     >>> features.sum().backward()
     >>> points.grad.shape
     torch.Size([2, 50, 3])
-    >>> HeatFeatures(n_scales=4).whole(points).shape  # 4 * 4 global numbers and 2 * 4 * 4 of the spectrum
+    >>> HeatFeatures(n_scales=4).global_features(points).shape  # 4 * 4 numbers, 2 * 4 * 4 of the spectrum
     torch.Size([2, 48])
     >>> HeatFeatures(n_scales=4).extra_repr().split(",")[0]
     'n_scales=4'
@@ -189,7 +189,7 @@ class HeatFeatures(nn.Module):
         table = torch.where(defined[:, None, None], torch.cat(channels, dim=3).flatten(2), torch.nan)
         return torch.where(mask[:, :, None], table, 0.0).to(points.dtype)
 
-    def whole(
+    def global_features(
         self,
         points: Tensor | Sequence[Tensor],
         mask: Tensor | None = None,
@@ -216,7 +216,7 @@ class HeatFeatures(nn.Module):
         if isinstance(points, Sequence):
             points, mask = pad_clouds(points)
         if isinstance(points, Tensor) and points.ndim == 2:
-            return self.whole(
+            return self.global_features(
                 points[None], None if mask is None else mask[None], scales, hds_sigma=hds_sigma
             )[0]
         points, mask, counted = _checked(points, mask)

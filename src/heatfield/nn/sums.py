@@ -35,7 +35,7 @@ _POINTS = 2048  # whose formulas are derived together: so few that torch takes n
 # --- by the core ---------------------------------------------------------------------
 
 
-def runs_now() -> bool:
+def is_eager() -> bool:
     """Whether operations are carried out, not recorded to be compiled by torch."""
     compiling = getattr(torch.compiler, "is_compiling", lambda: False)  # from torch 2.3 on
     return not (torch.jit.is_tracing() or compiling())
@@ -43,13 +43,13 @@ def runs_now() -> bool:
 
 def is_known(points: Tensor) -> bool:
     """Whether the numbers can be looked at: not while torch records, or derives by wrapped tensors."""
-    return runs_now() and not torch._C._functorch.is_functorch_wrapped_tensor(points)
+    return is_eager() and not torch._C._functorch.is_functorch_wrapped_tensor(points)
 
 
 def can_compute(points: Tensor, times: object = None) -> bool:
     """Whether these are plain numbers in this processor's memory that need no more than first derivatives."""
     tensors = [t for t in (points, times) if isinstance(t, Tensor)]
-    if len(points) == 0 or not runs_now():
+    if len(points) == 0 or not is_eager():
         return False
     for t in tensors:
         if t.device.type != "cpu" or type(t) not in (Tensor, torch.nn.Parameter):

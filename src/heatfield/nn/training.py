@@ -256,15 +256,11 @@ class _Line:
     def show(self, epoch: int, entry: dict[str, float], left: float) -> None:
         if not self.on:
             return
-        text = f"epoch {epoch}/{self.epochs}  loss {entry['loss']:.4f}  "
-        if "accuracy" in entry:
-            text += f"accuracy {100 * entry['accuracy']:.1f} %"
-            if "validation_accuracy" in entry:
-                text += f"  validation {100 * entry['validation_accuracy']:.1f} %"
-        else:
-            text += f"R² {entry['r2']:.3f}"
-            if "validation_r2" in entry:
-                text += f"  validation {entry['validation_r2']:.3f}"
+        name, unit, digits = ("accuracy", 100.0, ".1f") if "accuracy" in entry else ("r2", 1.0, ".3f")
+        end = " %" if name == "accuracy" else ""
+        text = f"epoch {epoch}/{self.epochs}  loss {entry['loss']:.4f}  {name.replace('r2', 'R²')} "
+        shown = [f"{unit * entry[key]:{digits}}{end}" for key in (name, f"validation_{name}") if key in entry]
+        text += "  validation ".join(shown)
         minutes, seconds = divmod(round(left), 60)
         wide = f"{text}  {entry['seconds']:.2f} s per epoch, {minutes} min {seconds:02d} s left"
         if self.bar is None:
@@ -339,30 +335,20 @@ def read_checkpoint(
     try:
         _check_progress(facts["progress"])
         _check_numbers(tensors, optimizer)
-        return _restore(network, optimizer, rng, facts, tensors)
+        network.load_state_dict(_part(tensors, "network."))
+        moments: dict[int, dict[str, Tensor]] = {}
+        for key, value in _part(tensors, "optimizer.").items():
+            number, name = key.split(".", 1)
+            moments.setdefault(int(number), {})[name] = value
+        optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
+        torch.set_rng_state(tensors["random.cpu"])
+        device = next(network.parameters()).device
+        if "random.cuda" in tensors and device.type == "cuda":
+            torch.cuda.set_rng_state(tensors["random.cuda"], device)
+        rng.bit_generator.state = facts["numpy"]
+        return facts["progress"], _part(tensors, "best.") or None
     except (LookupError, TypeError, ValueError, RuntimeError, ArithmeticError, AttributeError) as error:
         raise _unreadable(path, error) from None
-
-
-def _restore(
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    rng: np.random.Generator,
-    facts: dict[str, Any],
-    tensors: dict[str, Tensor],
-) -> tuple[dict[str, Any], dict[str, Tensor] | None]:
-    network.load_state_dict(_part(tensors, "network."))
-    moments: dict[int, dict[str, Tensor]] = {}
-    for key, value in _part(tensors, "optimizer.").items():
-        number, name = key.split(".", 1)
-        moments.setdefault(int(number), {})[name] = value
-    optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
-    torch.set_rng_state(tensors["random.cpu"])
-    device = next(network.parameters()).device
-    if "random.cuda" in tensors and device.type == "cuda":
-        torch.cuda.set_rng_state(tensors["random.cuda"], device)
-    rng.bit_generator.state = facts["numpy"]
-    return facts["progress"], _part(tensors, "best.") or None
 
 
 def _check_progress(progress: Any) -> None:
@@ -382,7 +368,7 @@ def _check_numbers(tensors: dict[str, Tensor], optimizer: torch.optim.Optimizer)
     shapes = [p.shape for group in optimizer.param_groups for p in group["params"]]
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
-            raise ValueError(f"{name} holds values that are no finite numbers")
+            raise ValueError(f"{name} holds non-finite values")
         if name.startswith("optimizer."):
             shape = shapes[int(name.split(".")[1])]
             if tensor.ndim and tensor.shape != shape:
@@ -401,28 +387,25 @@ def _part(tensors: dict[str, Tensor], start: str) -> dict[str, Tensor]:
 
 
 # --- memory that is used again and again stays with the process -----------------------
-#
-# By default the C library of Linux gives large blocks back to the system as soon as they are free, and gets
-# them again, page by page and filled with zeros, for the next batch: up to half of the time of an epoch.
-
-# Parameters of mallopt(3): the size from which blocks are mapped on their own, and how much free memory at
-# the end of the heap is kept. Its values are C integers.
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
-_LARGEST = 2**31 - 1
 
 
 @cache
 def keep_memory() -> bool:
-    """Once per process, with the C library of GNU only; whoever has set its variables is left alone."""
-    if sys.platform != "linux" or any(name.startswith("MALLOC_") for name in os.environ):
-        return False
-    if "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", ""):
+    """Keep freed memory between training steps: once per process, with the C library of GNU only.
+
+    By default it gives large blocks back to the system as soon as they are free, and gets them again, page by
+    page and filled with zeros, for the next batch: about a tenth of the time of an epoch. Whoever has set its
+    variables is left alone.
+    """
+    own = [name for name in os.environ if name.startswith("MALLOC_")]
+    if sys.platform != "linux" or own or "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", ""):
         return False
     try:
-        library = ctypes.CDLL(None)
-        library.gnu_get_libc_version  # noqa: B018
-        set_option = library.mallopt
+        set_option = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library
         return False
     set_option.argtypes, set_option.restype = [ctypes.c_int, ctypes.c_int], ctypes.c_int
-    return bool(set_option(_MMAP_THRESHOLD, _LARGEST) and set_option(_TRIM_THRESHOLD, _LARGEST))
+    largest = 2**31 - 1
+    # M_MMAP_THRESHOLD: the size from which blocks are mapped on their own. M_TRIM_THRESHOLD: how much free
+    # memory at the end of the heap is kept.
+    return bool(set_option(-3, largest) and set_option(-1, largest))

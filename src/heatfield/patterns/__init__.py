@@ -4,9 +4,7 @@ The heat response C2(t) of a pattern is compared with that of simulated patterns
 global rank envelope test.
 """
 
-from ._envelope import RankEnvelope, rank_envelope
-from ._pattern_envelope import Curve, PatternTest, envelope_test
-from ._response import response_curve
+from ._envelope import Curve, PatternTest, RankEnvelope, envelope_test, rank_envelope, response_curve
 from ._windows import Box, Polygon
 
 __all__ = [

@@ -1,14 +1,18 @@
-"""Where a pattern was observed: a box of any dimension, or a polygon."""
+"""Where a pattern was observed, and random patterns in the same window."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.check import Array, as_points
+
+Intensity = Callable[[Array], Any]
+_PROBES = 16_384  # places at which the largest intensity is sought: narrower peaks are not seen
+_MOST_ROUNDS = 10_000
 
 
 class Box:
@@ -39,9 +43,7 @@ class Box:
             raise ValueError(f"a box needs two corners of numbers, got {low!r} and {high!r}") from None
         if self.low.ndim != 1 or self.low.shape != self.high.shape or self.low.size == 0:
             raise ValueError(f"a box needs two corners of as many numbers, got {low!r} and {high!r}")
-        if not (
-            np.isfinite(self.low).all() and np.isfinite(self.high).all() and (self.low < self.high).all()
-        ):
+        if not (np.isfinite([self.low, self.high]).all() and (self.low < self.high).all()):
             raise ValueError(f"the low corner must be below the high one, got {low!r} and {high!r}")
 
     @property
@@ -227,3 +229,52 @@ def _ring(vertices: ArrayLike, name: str) -> Array:
 def _signed_area(ring: Array) -> float:
     x, y = (ring - ring[0]).T
     return 0.5 * float(np.dot(x, np.roll(y, -1)) - np.dot(np.roll(x, -1), y))
+
+
+# --- simulations ---------------------------------------------------------------------
+
+
+class Simulator:
+    """Draws patterns of ``count`` points, uniform or by an intensity; the i-th is always the same."""
+
+    def __init__(self, window: Window, count: int, intensity: Intensity | None, seed: int) -> None:
+        self.window, self.count, self.intensity, self.seed = window, count, intensity, seed
+        if intensity is not None:
+            probes = window.sample(np.random.default_rng([seed]), _PROBES)
+            self._most = 1.2 * float(self._values(probes).max())
+            if self._most == 0.0:
+                raise ValueError(f"intensity is 0 at all of {_PROBES} places in the window")
+
+    def pattern(self, number: int, most: float | None = None) -> Array:
+        """One pattern; drawn again where the intensity is above ``most`` somewhere."""
+        rng = np.random.default_rng([self.seed, 1, number])
+        if self.intensity is None:
+            return self.window.sample(rng, self.count)
+        most, kept = self._most if most is None else most, np.empty((0, self.window.n_dims))
+        for _ in range(_MOST_ROUNDS):
+            places = self.window.sample(rng, 2 * self.count + 16)
+            values = self._values(places)
+            if values.max() > most:
+                return self.pattern(number, 1.2 * float(values.max()))
+            kept = np.concatenate([kept, places[rng.uniform(size=len(places)) * most < values]])
+            if len(kept) >= self.count:
+                return kept[: self.count]
+        raise ValueError("intensity is so uneven that hardly any point can be drawn by it")
+
+    def _values(self, places: Array) -> NDArray[np.float64]:
+        assert self.intensity is not None
+        try:
+            values = np.asarray(self.intensity(places), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"intensity cannot be evaluated at places (q, {places.shape[1]}): {error}"
+            ) from None
+        if values.shape != (len(places),):
+            raise ValueError(
+                f"intensity must give one number per place, got shape {values.shape} for {len(places)} places"
+            )
+        bad = ~(np.isfinite(values) & (values >= 0.0))
+        if bad.any():
+            row = int(bad.argmax())
+            raise ValueError(f"intensity must be 0 or more, got {values[row]} at {places[row].tolist()}")
+        return values

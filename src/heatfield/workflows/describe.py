@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from .._base.check import Array, OutOfRangeError, as_points, check_count
+from .._base.check import Array, as_points, check_count
 from .._base.files import write_atomically
 from .._base.optional import need
-from .._base.progress import show_progress
 from .._base.threads import stop_if_asked
 from .._base.warn import quiet
 from .._features.column_words import BESIDE, BESIDE_LENGTH, BLOCKS
@@ -28,20 +27,23 @@ from .._features.settings import DescriptorSettings
 from .._signatures import channels as registry
 from .._signatures.scales import geometric
 from .._signatures.signatures import signatures
-from ..io import Cloud, channel_names, file_stamp, read_cloud, write_signatures
-from ..io._point_signatures import coordinate_unit
+from ..io import Cloud, channel_names, read_cloud, write_signatures
+from ..io.write import coordinate_unit
 from ..jobs import Job, Task, key_of
 from ..options import Features, PointFiles, Reading, Run, takes
 from .files import (
     FileError,
     Files,
     PathLike,
-    check_overwrite,
+    check_beside,
+    check_out,
+    check_unchanged,
     find_files,
     most_common,
     other_dimension,
     own_folder,
     printable,
+    stamps_of,
     target_names,
     unsafe_cell,
     who_reads,
@@ -56,6 +58,7 @@ TABLES = (".parquet", ".csv", ".npz")
 POINT_SUFFIXES = ("ply", "las", "laz", "parquet", "csv", "npz", "pcd")
 _TOGETHER, _BYTES_TOGETHER = 32, 4 << 20  # files whose result is kept together, and bytes of them
 _LEADING = ("file", "points_in_file", "points")  # columns before all others
+_OF_SIGNATURES = ("n_scales", "c_min", "c_max", "lengths", "transition", "method", "tol")
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,8 @@ class FeatureTable:
         path : path-like
         """
         target = Path(path)
-        check_table_name(target)
+        if target.suffix not in TABLES:
+            raise ValueError(f"path must end in {', '.join(TABLES)}, got {str(target)!r}")
         beside = self._metadata_columns()
         origin = {"heatfield": __version__, "schema": SCHEMA, "n_dims": self.n_dims, "beside": list(beside)}
         text = json.dumps({**self.settings, **origin}, sort_keys=True)
@@ -250,19 +254,19 @@ class FeatureTable:
             n_dims, schema = check_count(settings.pop("n_dims"), "n_dims", 1), settings.pop("schema")
             names = _settings(settings["features"], n_dims).columns.names
             others = settings.pop("beside")
-            lengths = [columns[name] for name in others if name.startswith("length_s")]
+            lengths = [name for name in others if name.startswith("length_s")]
             table = cls(
-                list(columns["file"]),
-                np.stack([np.asarray(columns[name], float) for name in names], axis=1),
-                names,
-                list(columns["label"]) if "label" in columns else None,
-                n_dims,
-                np.asarray(columns["points_in_file"], np.int64),
-                np.asarray(columns["points"], np.int64),
-                np.asarray(columns["r_nn"], float),
-                np.asarray(columns["diameter"], float),
-                np.stack([np.asarray(column, float) for column in lengths], axis=1),
-                settings,
+                files=list(columns["file"]),
+                features=np.stack([np.asarray(columns[name], float) for name in names], axis=1),
+                names=names,
+                labels=list(columns["label"]) if "label" in columns else None,
+                n_dims=n_dims,
+                points_in_file=np.asarray(columns["points_in_file"], np.int64),
+                points=np.asarray(columns["points"], np.int64),
+                spacing=np.asarray(columns["r_nn"], float),
+                diameter=np.asarray(columns["diameter"], float),
+                lengths=np.stack([np.asarray(columns[name], float) for name in lengths], axis=1),
+                settings=settings,
             )
         except (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(f"{str(path)!r} is not a table of features: {error}") from None
@@ -298,14 +302,6 @@ def _read_columns(path: Path) -> tuple[dict[str, Any], str]:
         words = name in ("file", "label")
         found[name] = [unsafe_cell(cell) if words else float(cell or "nan") for cell in cells]
     return found, text
-
-
-def check_table_name(out: Path) -> None:
-    """A ValueError where a table cannot have this name, or not without a library that is missing."""
-    if out.suffix not in TABLES:
-        raise ValueError(f"out must end in {', '.join(TABLES)}, got {str(out)!r}")
-    if out.suffix == ".parquet":
-        need("pyarrow", "Parquet tables")
 
 
 def is_table(path: PathLike) -> bool:
@@ -374,27 +370,21 @@ def describe_files(
     ...     hf.describe_files(folder, variant="desc").features.shape
     (1, 336)
     """
-    target = None if out is None else Path(out)
-    beside = [] if target is None else _beside(target)
-    if target is not None:
-        check_table_name(target)
-        for path in (target, *beside):
-            check_overwrite(path)
-    asked = _asked_points(target, per_point, pointfiles)
-    folder = None if asked is None or target is None else target.with_name(target.stem + "_points")
-    if folder is not None:
-        own_folder(folder)
-    kept_out = [path for path in (target, *beside, folder) if path is not None]
+    target = None if out is None else check_out(out, *TABLES)
+    if target is not None and target.suffix == ".parquet":
+        need("pyarrow", "Parquet tables")
+    csv = target is not None and target.suffix == ".csv"
+    beside = check_beside(target, ".errors.csv", ".columns.csv", *([".meta.json"] if csv else []))
+    asked, folder = _asked_points(target, per_point, pointfiles)
     _settings(vars(features), 3)  # complains of wrong blocks and scales before the work
-    found = find_files(paths, labels=labels, leave_out=kept_out)
-    files = found.paths
-    targets = [""] * len(files)
+    found = find_files(paths, labels=labels, leave_out=[target, *beside, folder])
+    targets: list[str] = []
     if folder is not None:
-        targets = [str(folder / name) for name in target_names(files, lambda _: str(per_point))]
-    settings = {"features": plain_options(vars(features)), "reading": plain_options(vars(reading))}
-    with show_progress(run.progress), Job(target, *beside, run=run) as job:
-        results = _described(job, files, settings, asked, targets)
-        table = _table(files, results, settings, found.labels, job.resumed)
+        targets = [str(folder / name) for name in target_names(found.paths, lambda _: str(per_point))]
+    settings = plain_settings(features, reading)
+    with Job(target, *beside, run=run) as job:
+        results = _described(job, found.paths, settings, asked, targets)
+        table = _table(found, results, settings, job.resumed)
         if target is not None:
             table.write(target)
             write_errors(beside[0], table.errors)
@@ -404,6 +394,11 @@ def describe_files(
 def plain_options(values: Mapping[str, Any]) -> dict[str, Any]:
     """Options as JSON holds them."""
     return json.loads(json.dumps(values, default=lambda value: np.asarray(value).tolist()))
+
+
+def plain_settings(features: Features, reading: Reading) -> dict[str, Any]:
+    """How files are described and read, as JSON holds it."""
+    return {"features": plain_options(vars(features)), "reading": plain_options(vars(reading))}
 
 
 @dataclass(frozen=True)
@@ -425,19 +420,17 @@ def describe_usable(
     """
     files = found.paths
     results = _described(job, files, settings, thumbnails=thumbnails)
-    table = _table(files, results, settings, found.labels, job.resumed, dims).usable()
+    table = _table(found, results, settings, job.resumed, dims).usable()
     if len(table) == 0:
         first = table.errors[0]
         raise ValueError(f"none of the {len(files)} files can be used; {first}")
-    drawn, units = dict[str, NDArray[Any]](), dict[str, str]()
-    if thumbnails:
-        parts = [part for one in results for part in np.split(one["drawn"], np.cumsum(one["draws"])[:-1])]
-        drawn = dict(zip(files, parts, strict=True))
-        units = dict(zip(files, (str(unit) for one in results for unit in one["units"]), strict=True))
-    own = {units.get(file, "") for file in table.files}
-    return Described(
-        table, [drawn[file] for file in table.files] if drawn else [], own.pop() if len(own) == 1 else ""
-    )
+    if not thumbnails:
+        return Described(table, [], "")
+    parts = [part for one in results for part in np.split(one["drawn"], np.cumsum(one["draws"])[:-1])]
+    drawn = dict(zip(files, parts, strict=True))
+    units = dict(zip(files, (str(unit) for one in results for unit in one["units"]), strict=True))
+    own = {units[file] for file in table.files}
+    return Described(table, [drawn[file] for file in table.files], own.pop() if len(own) == 1 else "")
 
 
 def _described(
@@ -450,15 +443,14 @@ def _described(
 ) -> list[dict[str, Any]]:
     """What `describe_some` finds of all files."""
     targets = targets or [""] * len(files)
-    stamps = [[file, *file_stamp(file)] for file in files]
+    stamps = stamps_of(files)
     tasks = []
     for here in _runs([max(0, stamp[1]) for stamp in stamps]):
         key = key_of(SCHEMA, settings, asked, thumbnails, stamps[here], targets[here])
         load = (files[here], settings, asked, targets[here], thumbnails)
         tasks.append(Task(key, load, len(files[here])))
     results = job.run(describe_some, tasks, unit="clouds", prefer=who_reads(stamps))
-    if [[file, *file_stamp(file)] for file in files] != stamps:
-        raise ValueError("files changed while they were described; run again")
+    check_unchanged(stamps)
     return results
 
 
@@ -477,12 +469,6 @@ def _settings(features: Mapping[str, Any], n_dims: int) -> DescriptorSettings:
     return DescriptorSettings(n_dims, n_jobs=1, **features)
 
 
-def _beside(out: Path) -> list[Path]:
-    """The list of failures, the dictionary, and the settings of a CSV."""
-    names = [".errors.csv", ".columns.csv", *([".meta.json"] if out.suffix == ".csv" else [])]
-    return [out.with_suffix(name) for name in names]
-
-
 def describe_some(
     load: tuple[list[str], dict[str, Any], dict[str, Any] | None, list[str], bool], n_threads: int
 ) -> dict[str, Any]:
@@ -497,10 +483,6 @@ def describe_some(
     counts, extents = np.full((k, 3), -1, np.int64), np.full((k, 2), np.nan)
     rows, problems, clouds = [np.empty(0)] * k, [("", "")] * k, dict[int, Cloud]()
 
-    def failed(i: int, error: Exception, place: str = "") -> None:
-        found = FileError.of(files[i], error)
-        problems[i] = (place or found.place, found.problem)
-
     with quiet():  # rows of NaN are counted at the end
         for i, file in enumerate(files):
             stop_if_asked()
@@ -511,15 +493,17 @@ def describe_some(
                 in_file = cloud.notes.get("points_in_file", len(cloud.points))
                 counts[i] = in_file, len(cloud.points), cloud.points.shape[1]
             except Exception as error:  # whatever a file does, it costs that file only
-                failed(i, error)
+                problems[i] = FileError.of(file, error).words
         for n in sorted({cloud.points.shape[1] for cloud in clouds.values()}):
             own = [i for i, cloud in clouds.items() if cloud.points.shape[1] == n]
-            _describe_rows(own, clouds, _settings(settings["features"], n), n_threads, rows, extents, failed)
+            how = _settings(settings["features"], n)
+            failed = _describe_rows(own, clouds, how, n_threads, rows, extents)
+            problems = [failed.get(i, words) for i, words in enumerate(problems)]
         for i, cloud in clouds.items() if asked is not None else ():
             try:
                 _write_points(cloud, targets[i], settings["features"], asked or {}, n_threads)
             except (ValueError, OSError) as error:
-                failed(i, error, "per-point file")
+                problems[i] = "per-point file", FileError.of(files[i], error).problem
     return {
         **(_thumbnails(clouds, k) if thumbnails else {}),
         "counts": counts,
@@ -549,8 +533,8 @@ def _thumbnails(clouds: Mapping[int, Cloud], count: int) -> dict[str, Any]:
 
 def _describe_rows(
     own: list[int], clouds: dict[int, Cloud], settings: DescriptorSettings, n_threads: int, rows: list[Array],
-    extents: Array, failed: Any,
-) -> None:  # fmt: skip
+    extents: Array,
+) -> dict[int, tuple[str, str]]:  # fmt: skip
     """Features of some clouds of one dimension; what cannot be described costs that cloud only."""
     found = np.full((len(own), 2), np.nan)
     try:
@@ -558,25 +542,24 @@ def _describe_rows(
         table = describe_clouds(points, settings, found, n_threads=n_threads)
     except (ValueError, MemoryError) as error:
         if len(own) == 1:
-            failed(own[0], ValueError(error.problem) if isinstance(error, OutOfRangeError) else error)
-            return
-        for i in own:
-            _describe_rows([i], clouds, settings, n_threads, rows, extents, failed)
-        return
+            return {own[0]: FileError.of("", error).words}
+        alone = [_describe_rows([i], clouds, settings, n_threads, rows, extents) for i in own]
+        return {i: words for one in alone for i, words in one.items()}
     for i, row in zip(own, table, strict=True):
         rows[i] = row
     extents[own] = found
+    return {}
 
 
 def _table(
-    files: list[str],
+    found: Files,
     results: list[dict[str, Any]],
     settings: dict[str, Any],
-    labels: dict[str, str],
     resumed: int,
     dims: int | None = None,
 ) -> FeatureTable:
     """One table of the dimension of most files, or of ``dims``; the others are errors."""
+    files = found.paths
     counts, problems, extents = (
         np.concatenate([result[name] for result in results]) for name in ("counts", "problems", "extents")
     )
@@ -592,50 +575,51 @@ def _table(
             errors.append(FileError(file, place, problem))
         else:
             good.append(i)
-    checked = _settings(settings["features"], expected)
-    names = checked.columns.names
+    checked, extents = _settings(settings["features"], expected), extents[good]
+    if checked.lengths is not None:
+        lengths = np.tile(checked.lengths, (len(good), 1))
+    else:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            low, high = checked.c_min * extents[:, :1] ** 2, checked.c_max * extents[:, 1:] ** 2
+            lengths = np.sqrt(geometric(low, high, checked.n_scales)).reshape(len(good), checked.n_scales)
     return FeatureTable(
-        [files[i] for i in good],
-        np.array([rows[i] for i in good]).reshape(len(good), len(names)),
-        names,
-        [labels.get(files[i], "") for i in good] if labels else None,
-        expected,
-        counts[good, 0],
-        counts[good, 1],
-        extents[good, 0],
-        extents[good, 1],
-        _lengths(extents[good], checked),
-        settings,
-        errors,
-        resumed,
+        files=[files[i] for i in good],
+        features=np.array([rows[i] for i in good]).reshape(len(good), len(checked.columns.names)),
+        names=checked.columns.names,
+        labels=[found.labels.get(files[i], "") for i in good] if found.labels else None,
+        n_dims=expected,
+        points_in_file=counts[good, 0],
+        points=counts[good, 1],
+        spacing=extents[:, 0],
+        diameter=extents[:, 1],
+        lengths=lengths,
+        settings=settings,
+        errors=errors,
+        resumed=resumed,
     )
-
-
-def _lengths(extents: Array, settings: DescriptorSettings) -> Array:
-    """Lengths sqrt(t) of the scales of each cloud, (N, T)."""
-    if settings.lengths is not None:
-        return np.tile(settings.lengths, (len(extents), 1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = settings.c_min * extents[:, :1] ** 2, settings.c_max * extents[:, 1:] ** 2
-        return np.sqrt(geometric(low, high, settings.n_scales)).reshape(len(extents), settings.n_scales)
 
 
 # --- signatures at every point -------------------------------------------------------
 
 
-def _asked_points(out: Path | None, per_point: str | None, given: PointFiles) -> dict[str, Any] | None:
+def _asked_points(
+    out: Path | None, per_point: str | None, given: PointFiles
+) -> tuple[dict[str, Any] | None, Path | None]:
+    """What is written at every point, and the folder for it."""
     if per_point is None:
-        return None
+        return None, None
     if out is None:
         raise ValueError("per_point needs out: the files go to a folder beside the table")
     if per_point not in POINT_SUFFIXES:
         raise ValueError(f"per_point must be one of {', '.join(POINT_SUFFIXES)}, got {per_point!r}")
-    chosen = None if given.point_channels is None else set(given.point_channels)
+    chosen = given.point_channels
     for name in chosen or ():
         if name not in channel_names():
             raise ValueError(f"point_channels must be some of {', '.join(channel_names())}, got {name!r}")
     channels = None if chosen is None else [name for name in channel_names() if name in chosen]
-    return {"suffix": per_point, "channels": channels, "dtype": given.point_dtype}
+    folder = out.with_name(out.stem + "_points")
+    own_folder(folder)
+    return {"suffix": per_point, "channels": channels, "dtype": given.point_dtype}, folder
 
 
 def _write_points(
@@ -647,15 +631,9 @@ def _write_points(
     settings = _settings(features, cloud.points.shape[1])
     found = signatures(
         cloud.points,
-        n_scales=settings.n_scales,
-        c_min=settings.c_min,
-        c_max=settings.c_max,
-        lengths=settings.lengths,
-        transition=settings.transition,
+        **{name: getattr(settings, name) for name in _OF_SIGNATURES},
         with_spectrum=channels is None or any(c.with_spectrum for c in needs) or "local_type" in channels,
         with_directions=channels is not None and any(c.with_directions for c in needs),
-        method=settings.method,
-        tol=settings.tol,
         n_jobs=n_threads,
     )
     write_signatures(target, cloud, found, channels=channels, dtype=asked["dtype"])

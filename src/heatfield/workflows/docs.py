@@ -6,29 +6,13 @@ import difflib
 import html
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 # Where `make docs` puts the site, below the root of a clone.
 _SITE = Path("docs", "_build", "html")
 # Made by Sphinx and its gallery: indices, the search, and times of the examples.
-_NOT_PAGES = {f"{name}.html" for name in ("genindex", "py-modindex", "search")}
-_TIMES = "sg_execution_times"
+_NOT_PAGES = re.compile(r"_.*|(.*/)?sg_execution_times|genindex|py-modindex|search")
 _CLOSE = 0.75  # share of common letters from which a word counts as a misspelt name
 _MOST = 12  # pages listed at once
-
-
-class Page(NamedTuple):
-    """A page as it is asked for, such as ``guide/view``, and its title."""
-
-    name: str
-    title: str
-
-    def words(self) -> set[str]:
-        """What the page may be called, in small letters."""
-        last = self.name.removesuffix("/index").rpartition("/")[2].removesuffix("-class")
-        dotted = {last, last.removeprefix("heatfield."), last.rpartition(".")[2]}
-        plain = {re.sub(r"^plot_(\d+_)?", "", word) for word in dotted}  # tutorials and gallery
-        return {word.lower() for word in (self.name, self.title, *dotted, *plain) if word}
 
 
 def find_site(folder: Path | None = None) -> Path:
@@ -53,30 +37,15 @@ def find_page(site: Path, name: str | None) -> Path:
     """
     if not name:
         return site / "index.html"
-    return _named(site, name) or site / f"{_fitting(_pages(site), name).name}.html"
-
-
-def _named(site: Path, name: str) -> Path | None:
-    """A public name, or the path of a page."""
+    # Names are compared letter by letter: on some file systems Signatures would open signatures.
+    known = {path.relative_to(site).with_suffix("").as_posix(): path for path in site.rglob("*.html")}
     short = name.removeprefix("hf.").removeprefix("heatfield.")
-    api = [f"api/{full}{kind}.html" for full in (f"heatfield.{short}", name) for kind in ("", "-class")]
-    for path in (*api, f"{name.removesuffix('.html')}.html", f"{name.rstrip('/')}/index.html"):
-        page = (site / path).resolve()
-        # Names are compared letter by letter: on some file systems Signatures would open signatures.
-        inside = page.is_relative_to(site) and page.parent.is_dir()
-        if inside and page.name in {p.name for p in page.parent.iterdir()}:
-            return page
-    return None
-
-
-def _pages(site: Path) -> list[Page]:
-    """All pages with their titles, those of public names last."""
-    found = []
-    for path in site.rglob("*.html"):
-        inner = path.relative_to(site)
-        if not inner.parts[0].startswith("_") and inner.as_posix() not in _NOT_PAGES and inner.stem != _TIMES:
-            found.append(Page(inner.with_suffix("").as_posix(), _title(path)))
-    return sorted(found, key=lambda page: (page.name.startswith("api/"), page.name))
+    api = [f"api/{full}{kind}" for full in (f"heatfield.{short}", name) for kind in ("", "-class")]
+    for path in (*api, name.removesuffix(".html"), f"{name.rstrip('/')}/index"):
+        if path in known:
+            return known[path]
+    pages = {page: _title(known[page]) for page in known if not _NOT_PAGES.fullmatch(page)}
+    return known[_fitting(dict(sorted(pages.items(), key=lambda p: (p[0].startswith("api/"), p))), name)]
 
 
 def _title(path: Path) -> str:
@@ -86,7 +55,15 @@ def _title(path: Path) -> str:
     return html.unescape(found[1]).split(" — ")[0].strip() if found else ""
 
 
-def _fitting(pages: list[Page], name: str) -> Page:
+def _words(page: str, title: str) -> set[str]:
+    """What a page may be called, in small letters."""
+    last = page.removesuffix("/index").rpartition("/")[2].removesuffix("-class")
+    dotted = {last, last.removeprefix("heatfield."), last.rpartition(".")[2]}
+    plain = {re.sub(r"^plot_(\d+_)?", "", word) for word in dotted}  # tutorials and gallery
+    return {word.lower() for word in (page, title, *dotted, *plain) if word}
+
+
+def _fitting(pages: dict[str, str], name: str) -> str:
     """The page of this name or title; else the only one with such a beginning, part or spelling."""
     word = name.lower().strip("/")
     last = word.rpartition("/")[2]
@@ -97,20 +74,15 @@ def _fitting(pages: list[Page], name: str) -> Page:
         lambda known: "/" not in known and difflib.SequenceMatcher(None, last, known).ratio() >= _CLOSE,
     )
     for way in ways:
-        found = [page for page in pages if any(map(way, page.words()))]
+        found = [page for page, title in pages.items() if any(map(way, _words(page, title)))]
         if len(found) == 1:
             return found[0]
         if found:
-            raise ValueError(f"{name!r} fits {len(found)} pages, name one of them:\n{_listed(found)}")
-    own = [page for page in pages if not page.name.startswith("api/")]
+            lines = [f"  {page}  {pages[page]}".rstrip() for page in found[:_MOST]]
+            more = [f"  and {len(found) - _MOST} more"] if len(found) > _MOST else []
+            listed = "\n".join(lines + more)
+            raise ValueError(f"{name!r} fits {len(found)} pages, name one of them:\n{listed}")
     raise ValueError(
         f"the documentation has no page {name!r}; every public name has one (HeatField), and there are:\n"
-        + _listed(own, len(own))
+        + "\n".join(f"  {page}  {title}" for page, title in pages.items() if not page.startswith("api/"))
     )
-
-
-def _listed(pages: list[Page], most: int = _MOST) -> str:
-    """A line per page."""
-    width = max((len(page.name) for page in pages[:most]), default=0)
-    lines = [f"  {page.name:<{width}}  {page.title}".rstrip() for page in pages[:most]]
-    return "\n".join([*lines, *([f"  and {len(pages) - most} more"] if len(pages) > most else [])])

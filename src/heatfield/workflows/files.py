@@ -15,12 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._base.check import Array, as_points
 from .._base.files import write_atomically
 from .._base.warn import quiet
-from ..io import SUFFIXES, ReadError, is_remote, read_cloud, remote_files
+from ..datasets._dataset import is_known, read_csv
+from ..io import SUFFIXES, file_stamp, is_remote, read_cloud, remote_files
 from ..jobs import is_kept
-from ..options import Reading
+from ..options import Reading, check_options
 
 PathLike = str | os.PathLike[str]
 _MANY_BYTES = 64 << 20  # from which on processes read faster than threads
@@ -37,10 +41,15 @@ class FileError:
     @classmethod
     def of(cls, file: str, error: Exception) -> FileError:
         """From whatever reading the file has raised."""
-        place, text = (error.place, error.problem) if isinstance(error, ReadError) else ("", str(error))
+        place, text = getattr(error, "place", ""), getattr(error, "problem", str(error))
         if not isinstance(error, (OSError, ValueError)):
             text = f"{type(error).__name__}: {text}" if text else type(error).__name__
         return cls(file, place, " ".join(text.split()) or type(error).__name__)
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Place and problem, as results of tasks hold them; both empty where nothing failed."""
+        return self.place, self.problem
 
     def __str__(self) -> str:
         where = f", {self.place}" if self.place else ""
@@ -65,9 +74,14 @@ class Files:
     """Files that were found, sorted, each once; with their classes and groups where there are some."""
 
     paths: list[str]
-    passed_over: int = 0  # files of other kinds in the same folders
     labels: dict[str, str] = field(default_factory=dict)
     groups: dict[str, str] = field(default_factory=dict)
+
+    def classes_of(self, files: Iterable[str]) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """The classes of some of the files, and their groups where there are any."""
+        files = list(files)
+        groups = np.array([self.groups[file] for file in files]) if self.groups else None
+        return np.array([self.labels[file] for file in files]), groups
 
 
 def find_files(
@@ -75,7 +89,7 @@ def find_files(
     *,
     labels: PathLike | Mapping[str, str] | None = None,
     groups: PathLike | Mapping[str, str] | None = None,
-    leave_out: Iterable[Path] = (),
+    leave_out: Iterable[Path | None] = (),
 ) -> Files:
     """The files of paths, folders, patterns and URLs, without those that lie in, or are, ``leave_out``.
 
@@ -85,18 +99,13 @@ def find_files(
     a table (columns file, group) or a mapping.
     """
     given = [os.fspath(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
-    found: set[str] = set()
-    others = 0
-    for path in given:
-        inside, more = _expand(path)
-        found |= inside
-        others += more
+    found = set().union(*map(_expand, given))
     if not found:
         raise ValueError(
             f"no point files in {', '.join(map(repr, given))}; "
             f"names end in {' '.join(SUFFIXES)} (or .gz after it)"
         )
-    out = Files(_without(sorted(found), leave_out), others)
+    out = Files(_without(sorted(found), leave_out))
     if not out.paths:
         raise ValueError(f"there is nothing in {', '.join(map(repr, given))} but earlier results")
     root = given[0] if len(given) == 1 and (os.path.isdir(given[0]) or is_remote(given[0])) else None
@@ -112,8 +121,8 @@ def find_files(
     return out
 
 
-def _without(files: list[str], leave_out: Iterable[Path]) -> list[str]:
-    results = [os.path.realpath(path) for path in leave_out]
+def _without(files: list[str], leave_out: Iterable[Path | None]) -> list[str]:
+    results = [os.path.realpath(path) for path in leave_out if path is not None]
     own = {*results, *(f"{path}.parts" for path in results)}
     real = [os.path.realpath(file) for file in files]
     return [
@@ -122,54 +131,43 @@ def _without(files: list[str], leave_out: Iterable[Path]) -> list[str]:
     ]  # fmt: skip
 
 
-def _expand(path: str) -> tuple[set[str], int]:
-    """The files that a word means, and how many others lie beside them."""
+def _expand(path: str) -> set[str]:
+    """The files that a word means."""
     if is_remote(path):
         return _remote(path)
     if os.path.isdir(path):
-        return _walk(path)
+        return _inside(path)
     if os.path.lexists(path):
-        return {os.path.normpath(path)}, 0
+        return {os.path.normpath(path)}
     if glob.has_magic(path):
         matches = {os.path.normpath(m) for m in glob.glob(path, recursive=True) if not os.path.isdir(m)}
         if not matches:
             raise ValueError(f"no file matches {path!r}; put patterns in quotes and check the folder")
-        return matches, 0
+        return matches
     raise ValueError(f"there is no file or folder {path!r}; check the spelling")
 
 
-def _walk(folder: str) -> tuple[set[str], int]:
-    found, others = set(), 0
+def _inside(folder: str) -> set[str]:
+    found = set()
     for place, folders, files in os.walk(folder):
         folders[:] = [f for f in folders if not f.startswith(".")]
         for name in files:
-            if name.startswith(".") or is_kept(os.path.join(place, name)):
-                continue
-            if _is_known(name):
-                found.add(os.path.normpath(os.path.join(place, name)))
-            else:
-                others += 1
-    return found, others
+            file = os.path.normpath(os.path.join(place, name))
+            if is_known(name) and not name.startswith(".") and not is_kept(file):
+                found.add(file)
+    return found
 
 
-def _remote(url: str) -> tuple[set[str], int]:
-    """What a URL means; of a folder, the files that `_walk` would take."""
+def _remote(url: str) -> set[str]:
+    """What a URL means; of a folder, the files that `_inside` would take."""
     files = remote_files(url)
     if files == [url] or {"*", "["} & set(url):
-        return set(files), 0
-    seen = [
+        return set(files)
+    return {
         file for file in files
-        if not any(part.startswith(".") for part in file[len(url) :].split("/")) and not is_kept(file)
-    ]  # fmt: skip
-    found = {file for file in seen if _is_known(file.rpartition("/")[2])}
-    return found, len(seen) - len(found)
-
-
-def _is_known(name: str) -> bool:
-    suffixes = [s.lower() for s in Path(name).suffixes]
-    if suffixes[-1:] == [".gz"]:
-        suffixes.pop()
-    return bool(suffixes) and suffixes[-1] in SUFFIXES
+        if is_known(file.rpartition("/")[2]) and not is_kept(file)
+        and not any(part.startswith(".") for part in file[len(url) :].split("/"))
+    }  # fmt: skip
 
 
 def _from_folders(root: str, files: list[str]) -> dict[str, str]:
@@ -208,8 +206,6 @@ def column_of_files(
 
 def _read_pairs(table: PathLike, column: str) -> list[tuple[str, str]]:
     """File and word of each row; by the header where there is one, else the first two columns."""
-    from ..datasets._folder import read_csv
-
     rows = [row for _, row in read_csv(Path(table)) if row]
     head = [cell.strip().lower() for cell in rows[0]] if rows else []
     if "file" in head:
@@ -233,6 +229,27 @@ def read_usable(file: str, reading: Reading) -> Array:
     if (points == points[0]).all():
         raise ValueError("it has fewer than two distinct points")
     return points
+
+
+def saved_reading(notes: Mapping[str, Any], what: str = "the model") -> Reading:
+    """How files are read, as a model or an index notes it; a ValueError where that is not an option."""
+    try:
+        reading = Reading(**notes.get("reading", {}))
+        vars(reading).update(check_options(reading))
+        return reading
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} does not say how files are read: {error}") from None
+
+
+def stamps_of(files: Iterable[str]) -> list[list[Any]]:
+    """Name, bytes and time of files."""
+    return [[file, *file_stamp(file)] for file in files]
+
+
+def check_unchanged(stamps: Sequence[list[Any]]) -> None:
+    """A ValueError where files are not those of the stamps any more."""
+    if stamps_of(stamp[0] for stamp in stamps) != stamps:
+        raise ValueError("files changed while they were read; run again")
 
 
 def who_reads(stamps: Iterable[Sequence[Any]]) -> str:
@@ -291,13 +308,25 @@ def check_overwrite(path: PathLike) -> None:
         )
 
 
-def check_page(path: PathLike, name: str = "out") -> Path:
-    """The path of a page that can be written, or a ValueError."""
-    page = Path(path)
-    if page.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"{name} must end in .html, got {str(page)!r}")
-    check_overwrite(page)
-    return page
+PAGE = (".html", ".htm")
+
+
+def check_out(path: PathLike, *suffixes: str, name: str = "out") -> Path:
+    """The path of a file that can be written, or a ValueError."""
+    if Path(path).suffix.lower() not in suffixes:
+        raise ValueError(f"{name} must end in {', '.join(suffixes)}, got {str(path)!r}")
+    check_overwrite(path)
+    return Path(path)
+
+
+def check_beside(target: Path | None, *endings: str, folder: bool = False) -> list[Path]:
+    """Files NAME.ending beside a result that can be written, or a ValueError; none without a result."""
+    if target is None:
+        return []
+    found = [target.with_name((target.name if folder else target.stem) + end) for end in endings]
+    for path in found:
+        check_overwrite(path)
+    return found
 
 
 def is_ours(path: Path) -> bool:
@@ -348,7 +377,7 @@ def target_names(paths: Sequence[str], suffix_of: Callable[[str], str]) -> list[
     whole = [posixpath.normpath("/" + _local(path).lstrip("/")) for path in paths]
     base = posixpath.commonpath([posixpath.dirname(path) for path in whole])
     full = [PurePosixPath(re.sub(r"(?i)\.gz$", "", posixpath.relpath(path, base))) for path in whole]
-    bare = [re.sub(r"(?i)\.copc$", "", str(n.with_suffix("") if _is_known(n.name) else n)) for n in full]
+    bare = [re.sub(r"(?i)\.copc$", "", str(n.with_suffix("") if is_known(n.name) else n)) for n in full]
     count = Counter(name.casefold() for name in bare)  # some file systems do not tell A from a
     taken = {str(parent).casefold() for name in full for parent in name.parents}
     names = [""] * len(paths)

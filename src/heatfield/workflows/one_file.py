@@ -15,12 +15,11 @@ from .._base.progress import show_progress
 from .._signatures.forecast import expected_seconds
 from .._signatures.scales import scale_schedule
 from ..io import Cloud, read_cloud
-from ..io._point_signatures import coordinate_unit
+from ..io.write import coordinate_unit
 from ..options import Local, Reading, Scales, View, takes
-from ..sampling import seed_from_name
-from ..sampling._sample import resample
+from ..sampling import resample, seed_from_name
 from ..view import view_page
-from .files import PathLike, check_page, printable, shown
+from .files import PAGE, PathLike, check_out, printable, shown
 
 _LONG = 60  # seconds from which on it is said how to take less
 _FEWER = 4096  # points
@@ -192,7 +191,7 @@ def view_file(
     ...     hf.view_file(f"{folder}/a.ply", f"{folder}/a.html").stat().st_size > 10_000
     True
     """
-    page = check_page(out)
+    page = check_out(out, *PAGE)
     with show_progress(local.progress):
         cloud = read_cloud(file, **vars(reading))
         text = view_page(

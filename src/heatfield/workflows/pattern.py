@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,10 @@ from .._base.check import Array
 from .._base.files import write_atomically
 from .._base.progress import show_progress
 from ..io import read_cloud, read_points
-from ..io._point_signatures import coordinate_unit
+from ..io.write import coordinate_unit
 from ..options import Local, Pattern, Reading, takes
 from ..patterns import Box, PatternTest, Polygon, envelope_test
-from .files import PathLike, check_overwrite
-
-_PICTURES = (".png", ".svg")
+from .files import PathLike, check_out
 
 
 @takes(Pattern, Reading, Local)
@@ -68,8 +65,8 @@ def pattern_test(
     >>> hf.pattern_test(points, [0, 0, 1, 1], simulations=39).verdict
     'random'
     """
-    target = _checked(out, "out", (".json",))
-    picture = _checked(plot, "plot", _PICTURES)
+    target = None if out is None else check_out(out, ".json")
+    picture = None if plot is None else check_out(plot, ".png", ".svg", name="plot")
     if picture is not None:
         from ..plot._style import pyplot
 
@@ -92,16 +89,6 @@ def pattern_test(
         drawn = pattern_envelope(result, unit=unit or None)
         write_atomically(picture, as_image(drawn, picture.suffix.lower()[1:], dpi=120))
     return result
-
-
-def _checked(path: PathLike | None, name: str, suffixes: Sequence[str]) -> Path | None:
-    """A file that can be written, or a ValueError."""
-    if path is None:
-        return None
-    if Path(path).suffix.lower() not in suffixes:
-        raise ValueError(f"{name} must end in {' or '.join(suffixes)}, got {str(path)!r}")
-    check_overwrite(path)
-    return Path(path)
 
 
 def _window(window: Any) -> Box | Polygon | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections import Counter
@@ -18,23 +17,36 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import as_points, check_choice
-from .._base.progress import progress_bar, show_progress
-from ..io import Cloud, Record, file_stamp, read_cloud, write_points
-from ..io._point_signatures import coordinate_unit, holdable_columns
+from .._base.progress import progress_bar
+from ..io import Cloud, Record, read_cloud, write_points
+from ..io.write import coordinate_unit, holdable_columns
 from ..jobs import Job, Task, key_of
 from ..models.features_at_lengths import SCHEMA, Features, PointFeatureSettings, features_at_lengths
-from ..models.point_scores import confusion, groups_of, importance, scores_of
-from ..models.points import HFSPointClassifier, balanced_rows, extent_of, known, propose_lengths
+from ..models.points import (
+    HFSPointClassifier,
+    balanced_rows,
+    confusion,
+    extent_of,
+    groups_of,
+    importance,
+    known,
+    propose_lengths,
+    scores_of,
+)
 from ..models.saving import check_place
 from ..options import PointTraining, PointValidation, Reading, Run, takes
+from .describe import plain_options
 from .files import (
     FileError,
     PathLike,
-    check_overwrite,
+    check_beside,
+    check_unchanged,
     find_files,
     most_common,
     other_dimension,
     own_folder,
+    saved_reading,
+    stamps_of,
     target_names,
     who_reads,
     write_errors,
@@ -104,18 +116,16 @@ def train_points(
     >>> model.validation_["points"], model.validation_["mean_IoU"] > 0.3, model.errors
     (3000, True, [])
     """
-    target = None if out is None else check_place(Path(out))
-    beside = [] if target is None else [target.with_name(target.name + ".errors.csv")]
-    for path in beside:
-        check_overwrite(path)
+    target = None if out is None else check_place(out)
+    beside = check_beside(target, ".errors.csv", folder=True)
     seed = pointtraining.random_state
     seed = secrets.randbelow(2**32) if seed is None else seed
     model = HFSPointClassifier(**(vars(pointtraining) | {"random_state": seed}), n_jobs=run.n_jobs)
     _settings(model, model.lengths or (1.0, 2.0), 3)  # complains of wrong options before the work
-    how = json.loads(json.dumps(vars(reading) | {"nodes": True}))
-    found = find_files(paths, groups=groups, leave_out=[*beside, *([] if target is None else [target])])
-    with show_progress(run.progress), Job(target, *beside, run=run) as job:
-        stamps = {file: [file, *file_stamp(file)] for file in found.paths}
+    how = plain_options(vars(reading) | {"nodes": True})
+    found = find_files(paths, groups=groups, leave_out=[target, *beside])
+    with Job(target, *beside, run=run) as job:
+        stamps = {stamp[0]: stamp for stamp in stamps_of(found.paths)}
         files, errors = _read_labels(job, stamps, how, label, model)
         if beside:
             write_errors(beside[0], errors)
@@ -132,12 +142,11 @@ def train_points(
         parts = parts_of_files(
             [found.groups.get(file.path, file.path) for file in files], pointvalidation.folds, seed
         )
-        tables = _feature_tables(
-            job, stamps, files, how, settings, classes, ignored, model,
-            test_points=pointvalidation.test_points if parts else 0,
-        )  # fmt: skip
-        if {file: [file, *file_stamp(file)] for file in found.paths} != stamps:
-            raise ValueError("files changed while they were read; run again")
+        learn = balanced_rows(labels, classes, model.points_per_class, seed)
+        most = pointvalidation.test_points if parts else 0
+        test = [_some(known(own, ignored), most, seed + i) for i, own in enumerate(labels)]
+        tables = _feature_tables(job, stamps, files, how, settings, learn, test)
+        check_unchanged([*stamps.values()])
         notes: dict[str, Any] = {
             "reading": how,
             "label": files[0].label,
@@ -240,8 +249,7 @@ def read_labels(
             "unit": coordinate_unit(cloud),
         }
     except Exception as error:  # whatever a file does, it costs that file only
-        found = FileError.of(file, error)
-        return {"problem": (found.place, found.problem)}
+        return {"problem": FileError.of(file, error).words}
 
 
 def _ignored(ignore: Iterable[Any], like: NDArray) -> tuple[Any, ...]:
@@ -275,31 +283,21 @@ def _feature_tables(
     files: Sequence[_LabelledFile],
     how: dict[str, Any],
     settings: PointFeatureSettings,
-    classes: NDArray,
-    ignored: Sequence[Any],
-    model: HFSPointClassifier,
-    *,
-    test_points: int,
+    learn: Sequence[NDArray[np.int64]],
+    test: Sequence[NDArray[np.int64]],
 ) -> list[_FeatureTable]:
-    """Choose points of all files and compute their features."""
-    labels, seed = [file.labels for file in files], int(model.random_state or 0)
-    learn = balanced_rows(labels, classes, model.points_per_class, seed)
-    test = [_some(known(own, ignored), test_points, seed + i) for i, own in enumerate(labels)]
+    """The features of those points of all files that are learnt from or tested on."""
     rows = [np.union1d(*both) for both in zip(learn, test, strict=True)]
     tasks = [
-        Task(key_of(SCHEMA, stamps[file.path], how, settings.facts(), own), (file.path, how, settings, own))
+        Task(
+            key_of(SCHEMA, stamps[file.path], how, settings.metadata(), own), (file.path, how, settings, own)
+        )
         for file, own in zip(files, rows, strict=True)
     ]
     results = job.run(file_features, tasks, unit="files")
     return [
-        _FeatureTable(
-            tasks[i].key,
-            results[i]["features"],
-            labels[i][own],
-            np.isin(own, learn[i]),
-            np.isin(own, test[i]),
-        )
-        for i, own in enumerate(rows)
+        _FeatureTable(task.key, result["features"], file.labels[own], np.isin(own, a), np.isin(own, b))
+        for task, result, file, own, a, b in zip(tasks, results, files, rows, learn, test, strict=True)
     ]
 
 
@@ -468,26 +466,18 @@ def predict_points(
     check_is_fitted(fitted, "classes_")
     if format is not None:
         check_choice(format, "format", FORMATS)
-    how = fitted.notes_.get("reading", {"nodes": True})
-    try:
-        Reading(**how)
-    except TypeError:
-        raise ValueError(f"the model says how to read files, but not as options: {how!r}") from None
-    files = find_files(paths, leave_out=[Path(out)]).paths
+    how = plain_options(vars(saved_reading({"reading": {"nodes": True}} | fitted.notes_)))
     folder = Path(out)
+    files = find_files(paths, leave_out=[folder]).paths
     own_folder(folder)
-    failures = folder / "predict.errors.csv"
-    check_overwrite(failures)
+    (failures,) = check_beside(folder / "predict", ".errors.csv")
     names = target_names(files, lambda file: format or _own_format(file))
     targets = [str(folder / name) for name in names]
     mark = _mark(fitted)
-    with (
-        show_progress(run.progress),
-        Job(folder / "predict", failures, run=run) as job,
-    ):
+    with Job(folder / "predict", failures, run=run) as job:
         tasks = [
-            Task(key_of(mark, how, [file, *file_stamp(file)], target), (fitted, file, target, how))
-            for file, target in zip(files, targets, strict=True)
+            Task(key_of(mark, how, stamp, target), (fitted, stamp[0], target, how))
+            for stamp, target in zip(stamps_of(files), targets, strict=True)
         ]
         results = job.run(label_file, tasks, unit="files")
         errors, written = [], []
@@ -504,7 +494,7 @@ def predict_points(
 
 
 def _own_format(file: str) -> str:
-    suffix = Path(file.lower().removesuffix(".gz")).suffix.removeprefix(".")
+    suffix = Path(file.lower().removesuffix(".gz")).suffix[1:]
     return suffix if suffix in FORMATS else "laz"
 
 
@@ -512,7 +502,9 @@ def _mark(model: HFSPointClassifier) -> str:
     """A hash of what the labels depend on; of an unknown reader always another one."""
     if not hasattr(model, "trees_"):
         return secrets.token_hex()
-    return key_of(SCHEMA, model.settings_.facts(), model.classes_.tolist(), *model.trees_.tensors().values())
+    return key_of(
+        SCHEMA, model.settings_.metadata(), model.classes_.tolist(), *model.trees_.tensors().values()
+    )
 
 
 def label_file(load: tuple[HFSPointClassifier, str, str, dict[str, Any]], n_threads: int) -> dict[str, Any]:
@@ -527,8 +519,7 @@ def label_file(load: tuple[HFSPointClassifier, str, str, dict[str, Any]], n_thre
         _write_labelled(Path(target), cloud, model.classes_, best, confidence)
         return {"points": len(shares), "problem": ("", "")}
     except Exception as error:  # whatever a file does, it costs that file only
-        found = FileError.of(file, error)
-        return {"points": 0, "problem": (found.place, found.problem)}
+        return {"points": 0, "problem": FileError.of(file, error).words}
 
 
 def _write_labelled(

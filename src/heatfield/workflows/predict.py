@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.check import Array, OutOfRangeError, as_points
+from .._base.check import Array, as_points
 from .._base.optional import need
 from .._base.progress import progress_bar, show_progress
 from .._base.warn import quiet
@@ -24,10 +24,12 @@ from ..options import Reading, Run, option, options, takes
 from .files import (
     FileError,
     PathLike,
-    check_overwrite,
+    check_beside,
+    check_out,
     find_files,
     other_dimension,
     printable,
+    saved_reading,
     write_csv,
     write_errors,
 )
@@ -101,13 +103,11 @@ class Predictions:
         ------
         line : str
         """
-        wide = [max((len(str(word)) for word in words), default=0) for words in (self.files, self.labels)]
-        for file, label, shares, note in zip(*self._columns(), strict=True):
-            text = f"{file.ljust(wide[0])}  {str(label).ljust(wide[1])}  {shares.max():.3f}"
+        rows = self._table()[1]
+        wide = [max((len(row[k]) for row in rows), default=0) for k in (0, 1)]
+        for file, label, share, *_, note in rows:
+            text = f"{file.ljust(wide[0])}  {label.ljust(wide[1])}  {share:.3f}"
             yield printable(text + (f"  ({note})" if note else ""))
-
-    def _columns(self) -> tuple[Any, ...]:
-        return self.files, self.labels, self.probabilities, self.notes
 
     def __repr__(self) -> str:
         head = f"Predictions of {len(self)} clouds, {len(self.errors)} errors"
@@ -128,7 +128,9 @@ class Predictions:
         head = ["file", "label", "probability", *(f"p_{name}" for name in self.classes), "note"]
         rows = [
             [file, str(label), float(shares.max()), *map(float, shares), note]
-            for file, label, shares, note in zip(*self._columns(), strict=True)
+            for file, label, shares, note in zip(
+                self.files, self.labels, self.probabilities, self.notes, strict=True
+            )
         ]
         return head, rows
 
@@ -140,17 +142,8 @@ class Predictions:
         path : path-like
         """
         head, rows = self._table()
-        numbers = slice(2, 3 + len(self.classes))
-        for row in rows:
-            row[numbers] = [_Digits(value) for value in row[numbers]]
-        write_csv(Path(path), head, rows)
-
-
-class _Digits(float):
-    """A probability, written with six digits."""
-
-    def __repr__(self) -> str:
-        return f"{float(self):.6g}"
+        digits = [[float(f"{cell:.6g}") if isinstance(cell, float) else cell for cell in row] for row in rows]
+        write_csv(Path(path), head, digits)
 
 
 @takes(Predicting, Run)
@@ -192,23 +185,15 @@ def predict_files(
     ...     hf.predict_files(model, f"{folder}/a.csv").probabilities.shape
     (1, 5)
     """
-    target = None if out is None else Path(out)
-    beside = [] if target is None else [target.with_suffix(".errors.csv")]
-    if target is not None:
-        if target.suffix != ".csv":
-            raise ValueError(f"out must end in .csv, got {str(target)!r}")
-        for path in (target, *beside):
-            check_overwrite(path)
+    target = None if out is None else check_out(out, ".csv")
+    beside = check_beside(target, ".errors.csv")
     given = load_classifier(model, predicting.device) if isinstance(model, (str, os.PathLike)) else model
     fitted: Model = copy(given).set_params(n_jobs=run.n_jobs)
     reading = saved_reading(getattr(fitted, "notes_", {}))
     if predicting.chain is not None:
         reading.chain = None if predicting.chain == EACH else predicting.chain
-    kept_out = [path for path in (target, *beside) if path is not None]
-    files = find_files(paths, leave_out=kept_out).paths
-    names: list[str] = []
-    notes: list[str] = []
-    shares: list[Array] = []
+    files = find_files(paths, leave_out=[target, *beside]).paths
+    known: dict[str, tuple[Array, str]] = {}
     errors: list[FileError] = []
     with (
         show_progress(run.progress),
@@ -216,18 +201,19 @@ def predict_files(
     ):
         for first in range(0, len(files), _TOGETHER):
             some = files[first : first + _TOGETHER]
-            clouds, failed = _read(some, reading, fitted.n_dims_, predicting.chain == EACH)
-            errors += failed
-            known, failed = _classify(fitted, clouds)
-            errors += failed
-            for name, (row, note) in known.items():
-                names.append(name)
-                notes.append(note)
-                shares.append(row)
+            clouds = _read(some, reading, fitted.n_dims_, predicting.chain == EACH, errors)
+            known |= _classify(fitted, clouds, errors)
             bar.update(len(some))
-    proba = np.array(shares).reshape(-1, len(fitted.classes_))
-    labels = fitted.classes_[proba.argmax(axis=1)]
-    predictions = Predictions(names, labels, proba, fitted.classes_, notes, fitted.uncalibrated(), errors)
+    proba = np.array([row for row, _ in known.values()]).reshape(-1, len(fitted.classes_))
+    predictions = Predictions(
+        files=list(known),
+        labels=fitted.classes_[proba.argmax(axis=1)],
+        probabilities=proba,
+        classes=fitted.classes_,
+        notes=[note for _, note in known.values()],
+        uncalibrated=fitted.uncalibrated(),
+        errors=errors,
+    )
     if target is not None:
         predictions.write(target)
         write_errors(beside[0], errors)
@@ -241,21 +227,11 @@ def load_classifier(folder: PathLike, device: str = "auto") -> Model:
     return HFSClassifier.load(os.fspath(folder))
 
 
-def saved_reading(notes: dict[str, Any]) -> Reading:
-    """How files are read, as a model or an index notes it, or a ValueError."""
-    reading = notes.get("reading", {})
-    try:
-        return Reading(**reading)
-    except TypeError:
-        raise ValueError(f"the model says how to read files, but not as options: {reading!r}") from None
-
-
 def _read(
-    files: Sequence[str], reading: Reading, n_dims: int, each_chain: bool
-) -> tuple[dict[str, Array], list[FileError]]:
-    """Clouds by their names, and what cannot be used."""
+    files: Sequence[str], reading: Reading, n_dims: int, each_chain: bool, errors: list[FileError]
+) -> dict[str, Array]:
+    """Clouds by their names; what cannot be used is added to the errors."""
     clouds: dict[str, Array] = {}
-    errors: list[FileError] = []
     for file in files:
         try:
             cloud = read_cloud(file, **vars(reading))
@@ -272,13 +248,15 @@ def _read(
                 errors.append(FileError(f"{file}{name}", "", "it has fewer than two distinct points"))
             else:
                 clouds[f"{file}{name}"] = own
-    return clouds, errors
+    return clouds
 
 
-def _classify(model: Model, clouds: dict[str, Array]) -> tuple[dict[str, tuple[Array, str]], list[FileError]]:
+def _classify(
+    model: Model, clouds: dict[str, Array], errors: list[FileError]
+) -> dict[str, tuple[Array, str]]:
     """Probabilities and note of each cloud; one that cannot be described costs itself only."""
     if not clouds:
-        return {}, []
+        return {}
     points = list(clouds.values())
     try:
         odd = model.unlike(points)
@@ -286,11 +264,11 @@ def _classify(model: Model, clouds: dict[str, Array]) -> tuple[dict[str, tuple[A
             shares = model.predict_proba(points)
     except (ValueError, MemoryError) as error:
         if len(clouds) == 1:
-            own = ValueError(error.problem) if isinstance(error, OutOfRangeError) else error
-            return {}, [FileError.of(next(iter(clouds)), own)]
-        parts = [_classify(model, {name: cloud}) for name, cloud in clouds.items()]
-        return {k: v for found, _ in parts for k, v in found.items()}, [e for _, some in parts for e in some]
-    return {name: (shares[i], odd.get(i, "")) for i, name in enumerate(clouds)}, []
+            errors.append(FileError.of(next(iter(clouds)), error))
+            return {}
+        alone = [_classify(model, {name: cloud}, errors) for name, cloud in clouds.items()]
+        return {name: found for one in alone for name, found in one.items()}
+    return {name: (shares[i], odd.get(i, "")) for i, name in enumerate(clouds)}
 
 
 def _chains(cloud: Cloud) -> dict[str, Any]:

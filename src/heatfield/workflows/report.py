@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .._base.files import write_atomically
-from .._base.progress import progress_bar, show_progress
+from .._base.progress import progress_bar
 from ..io import is_remote
 from ..jobs import Job
 from ..options import Features, Head, Reading, Report, Run, takes
 from ..plot._style import pyplot
 from ..report import Collection, Separation, report_page, separate
 from ..report._page import FIGURES
-from .describe import FeatureTable, describe_usable, plain_options
-from .files import FileError, PathLike, check_overwrite, check_page, find_files, printable, remove_ours
+from .describe import FeatureTable, describe_usable, plain_settings
+from .files import PAGE, FileError, PathLike, check_out, check_overwrite, find_files, printable, remove_ours
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def report_files(
     >>> result.scores.classes, round(result.scores.accuracy, 1)
     (('flat', 'full'), 1.0)
     """
-    page = check_page(out)
+    page = check_out(out, *PAGE)
     root = os.fspath(folder)
     if not is_remote(root) and not os.path.isdir(root):
         if os.path.isfile(root):
@@ -122,14 +122,11 @@ def report_files(
     if features.blocks is not None and "hds" not in features.blocks:
         raise ValueError(f"blocks must hold 'hds', which a report draws, got {features.blocks!r}")
     pyplot()  # without matplotlib this says how to install it
-    found = find_files(
-        folder, labels=labels, groups=groups, leave_out=[page, *([drawn_to] if drawn_to else [])]
-    )
+    found = find_files(folder, labels=labels, groups=groups, leave_out=[page, drawn_to])
     if labels is not None:
         found.paths = [file for file in found.paths if file in found.labels]
-    settings = {"features": plain_options(vars(features)), "reading": plain_options(vars(reading))}
-    with show_progress(run.progress), Job(page, run=run) as job:
-        described = describe_usable(job, found, settings)
+    with Job(page, run=run) as job:
+        described = describe_usable(job, found, plain_settings(features, reading))
         table = described.table
         collection = Collection(
             name=printable(Path(root if is_remote(root) else os.path.abspath(root)).name),

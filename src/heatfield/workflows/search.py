@@ -6,37 +6,37 @@ import difflib
 import glob
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._base.check import check_count
 from .._base.files import write_atomically
-from .._base.progress import show_progress
 from ..jobs import Job
-from ..options import Features, Reading, Retrieval, Run, Spectrum, check_options, takes, values_of
-from .describe import Described, FeatureTable, describe_usable, is_table, plain_options
+from ..models.index import HFSIndex, sketch
+from ..models.retrieval import Hits
+from ..models.saving import check_place
+from ..options import Features, Reading, Retrieval, Run, Spectrum, takes, values_of
+from .describe import Described, FeatureTable, describe_usable, is_table, plain_options, plain_settings
 from .files import (
+    PAGE,
     FileError,
     PathLike,
-    check_overwrite,
-    check_page,
+    check_beside,
+    check_out,
     column_of_files,
     find_files,
     printable,
     read_usable,
+    saved_reading,
     write_csv,
     write_errors,
 )
-
-if TYPE_CHECKING:
-    from ..models.index import HFSIndex
-    from ..models.retrieval import Hits
 
 _COLUMNS = ("query", "rank", "name", "label", "distance", "most_alike")
 _MOST_SHOWN = 200  # queries on a page
@@ -141,11 +141,11 @@ class QueryResult:
         ----------
         path : path-like
         """
-        rows = []
-        for row in self.rows():
-            label = "" if row["label"] is None else str(row["label"])
-            rows.append([*({**row, "label": label, "distance": float(f"{row['distance']:.6g}")}).values()])
-        write_csv(Path(path), _COLUMNS, rows)
+        rows = self.rows()
+        for row in rows:
+            row["label"] = "" if row["label"] is None else str(row["label"])
+            row["distance"] = float(f"{row['distance']:.6g}")
+        write_csv(Path(path), _COLUMNS, [[*row.values()] for row in rows])
 
 
 # --- build and change ----------------------------------------------------------------
@@ -193,18 +193,15 @@ def build_index(
     ...     len(hf.HFSIndex.load(f"{folder}/index")), result.errors
     (4, [])
     """
-    from .. import HFSIndex
-    from ..models.saving import check_place
-
-    place = None if out is None else check_place(Path(out))
-    settings = {"features": plain_options(vars(features)), "reading": plain_options(vars(reading))}
+    place = None if out is None else check_place(out)
+    settings = plain_settings(features, reading)
     if _table_of(paths) is not None:
         for given, plain in ((features, Features()), (reading, Reading())):
             other = [name for name, value in vars(plain).items() if getattr(given, name) != value]
             if other:
                 raise ValueError(f"{other[0]} belongs to files: a table says itself how they were described")
     with _job(place, run) as job:
-        found = _described(paths, labels, settings, job, place)
+        found = _described(paths, labels, settings, job)
         table = found.table
         known = _known_labels(table)
         if retrieval.metric == "learned" and (known is None or None in known):
@@ -222,7 +219,7 @@ def build_index(
         index.notes_ = {"reading": table.settings["reading"]}
         if place is not None:
             index.save(place)
-            write_errors(_errors_of(place), table.errors)
+            write_errors(job.beside[0], table.errors)
     return IndexResult(index, table.files, table.errors, table.resumed)
 
 
@@ -270,9 +267,9 @@ def add_to_index(
         raise ValueError("label gives one class to all files, labels a table of them: give one only")
     place = _folder_of(index)
     with _job(place, run) as job:
-        old = _load(place)
+        old = HFSIndex.load(place)
         settings = _settings_of(old, place)
-        found = _described(paths, labels, settings, job, place, old)
+        found = _described(paths, labels, settings, job, old)
         table = found.table
         _check_same(table, settings, old.descriptor_.n_dims_, bool(old.notes_.get("reading")))
         words = [label] * len(table) if label is not None else _known_labels(table)
@@ -283,7 +280,7 @@ def add_to_index(
         old.add_features(
             table.features, labels=known, names=table.files, sketches=found.sketches or None
         ).save(place)
-        write_errors(_errors_of(place), table.errors)
+        write_errors(job.beside[0], table.errors)
     return IndexResult(old, table.files, table.errors, table.resumed)
 
 
@@ -317,7 +314,7 @@ def remove_from_index(index: PathLike, names: str | Sequence[str]) -> IndexResul
     """
     place = _folder_of(index)
     with _job(place, Run()):
-        old = _load(place)
+        old = HFSIndex.load(place)
         gone = _matching([names] if isinstance(names, str) else names, old.names)
         old.remove(gone).save(place)
     return IndexResult(old, gone)
@@ -369,19 +366,14 @@ def query_index(
     ['3.npy']
     """
     check_count(k, "k", 1)
-    target, beside = None if out is None else Path(out), list[Path]()
-    if target is not None:
-        if target.suffix != ".csv":
-            raise ValueError(f"out must end in .csv, got {str(target)!r}")
-        beside = [target.with_suffix(".errors.csv")]
-        for path in (target, *beside):
-            check_overwrite(path)
-    shown = None if page is None else check_page(page, "page")
-    place = Path(index) if isinstance(index, str | os.PathLike) else None
-    old: HFSIndex = index if place is None else _load(place)  # type: ignore[assignment]
+    target = None if out is None else check_out(out, ".csv")
+    beside = check_beside(target, ".errors.csv")
+    shown = None if page is None else check_out(page, *PAGE, name="page")
+    place = None if isinstance(index, HFSIndex) else Path(index)
+    old = index if isinstance(index, HFSIndex) else HFSIndex.load(Path(index))
     settings = _settings_of(old, place)
-    found = find_files(paths, leave_out=[path for path in (target, *beside, shown) if path is not None])
-    with show_progress(run.progress), Job(target, *beside, run=run) as job:
+    found = find_files(paths, leave_out=[target, *beside, shown])
+    with Job(target, *beside, run=run) as job:
         dims = old.descriptor_.n_dims_
         described = describe_usable(job, found, settings, dims=dims, thumbnails=shown is not None)
         table = described.table
@@ -391,7 +383,8 @@ def query_index(
             write_errors(beside[0], result.errors)
         if shown is not None:
             name = "index" if place is None else place.resolve().name
-            _write_page(shown, name, old, result, described, Reading(**settings["reading"]))
+            reading = Reading(**settings["reading"] | {"budget": 160})
+            _write_page(shown, name, old, result, described, reading)
     return result
 
 
@@ -402,18 +395,10 @@ def _write_page(
     from ..report import hits_page
 
     hits, count = result.hits, min(len(result.files), _MOST_SHOWN)
-    shown = replace(
-        hits,
-        rows=hits.rows[:count],
-        names=hits.names[:count],
-        labels=hits.labels[:count],
-        distances=hits.distances[:count],
-        differences=hits.differences[:count],
-    )
-    drawn = {int(row): _thumbnail(index, int(row), reading) for row in np.unique(shown.rows)}
-    queries = f"{len(result.files):,}" + (
-        f", the first {count} are shown" if count < len(result.files) else ""
-    )
+    parts = ("rows", "names", "labels", "distances", "differences")
+    shown = replace(hits, **{name: getattr(hits, name)[:count] for name in parts})
+    drawn = {row: _thumbnail(index, row, reading) for row in np.unique(shown.rows).tolist()}
+    rest = f", the first {count} are shown" if count < len(result.files) else ""
     width = index.rows_.shape[1]
     page = hits_page(
         name,
@@ -424,7 +409,7 @@ def _write_page(
         facts=[
             ("index", f"{len(index):,} clouds, {index.descriptor_.variant}, {width} numbers each"),
             ("metric", index.metric),
-            ("queries", queries),
+            ("queries", f"{len(result.files):,}{rest}"),
         ],
     )
     write_atomically(path, page.encode("utf-8", "replace"))
@@ -432,44 +417,23 @@ def _write_page(
 
 def _thumbnail(index: HFSIndex, row: int, reading: Reading) -> Any:
     """The thumbnail that the index holds, or one of its file where that can still be read."""
-    from ..models.index import sketch
-
     drawn = index.sketch_of(row)
-    if drawn is None:
-        try:
-            return sketch(read_usable(index.names[row], Reading(**{**vars(reading), "budget": 160})))
-        except (OSError, ValueError):
-            return None
-    return drawn
+    with suppress(OSError, ValueError):
+        return sketch(read_usable(index.names[row], reading)) if drawn is None else drawn
 
 
 # --- what they share -----------------------------------------------------------------
 
 
-@contextmanager
-def _job(place: Path | None, run: Run) -> Iterator[Job]:
-    """Be alone with an index, and keep what is described beside it."""
-    beside = () if place is None else (_errors_of(place),)
-    for path in beside:
-        check_overwrite(path)
-    with show_progress(run.progress), Job(place, *beside, run=run) as job:
-        yield job
-
-
-def _errors_of(place: Path) -> Path:
-    return place.with_name(place.name + ".errors.csv")
-
-
-def _load(place: Path) -> HFSIndex:
-    from .. import HFSIndex
-
-    return HFSIndex.load(place)
+def _job(place: Path | None, run: Run) -> Job:
+    """Alone with an index, with what is described kept beside it."""
+    return Job(place, *check_beside(place, ".errors.csv", folder=True), run=run)
 
 
 def _folder_of(index: PathLike) -> Path:
     """The folder of a saved index; where there is none, a ValueError before a lock makes one beside it."""
     if not Path(index).is_dir():
-        _load(Path(index))
+        HFSIndex.load(Path(index))
     return Path(index)
 
 
@@ -482,18 +446,12 @@ def _table_of(paths: Any) -> FeatureTable | None:
 
 
 def _described(
-    paths: Any,
-    labels: Any,
-    settings: dict[str, Any],
-    job: Job,
-    place: Path | None,
-    into: HFSIndex | None = None,
+    paths: Any, labels: Any, settings: dict[str, Any], job: Job, into: HFSIndex | None = None
 ) -> Described:
     """Clouds with features, from files or from a table; ``into``: the index to which they are added."""
     table = _table_of(paths)
     if table is None:
-        leave_out = [] if place is None else [place, _errors_of(place)]
-        found = find_files(paths, labels=labels, leave_out=leave_out)
+        found = find_files(paths, labels=labels, leave_out=[job.out, *job.beside])
         if into is not None:
             into.members_.check_new(found.paths)  # before the work
         dims = None if into is None else into.descriptor_.n_dims_
@@ -514,13 +472,9 @@ def _known_labels(table: FeatureTable) -> list[str | None] | None:
 
 def _settings_of(index: HFSIndex, place: Path | None) -> dict[str, Any]:
     """How the clouds of an index were described and read."""
-    reading = index.notes_.get("reading", {})
-    try:
-        checked = check_options(Reading(**reading))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{str(place)!r} does not say how files are read: {error}") from None
+    reading = saved_reading(index.notes_, repr(str(place)))
     features = values_of(index.descriptor_, Features, Spectrum)
-    return {"features": plain_options(features), "reading": plain_options(checked)}
+    return {"features": plain_options(features), "reading": plain_options(vars(reading))}
 
 
 def _check_same(table: FeatureTable, settings: dict[str, Any], dims: int, reading: bool) -> None:

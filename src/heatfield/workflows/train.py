@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from .. import __version__
 from .._base.check import Array, OutOfRangeError
 from .._base.files import write_atomically
-from .._base.progress import progress_bar, remaining_fits, show_progress
+from .._base.progress import progress_bar, remaining_fits
 from .._base.threads import one_algebra_thread
 from .._base.warn import warn_caller
 from ..jobs import Job, Task, key_of
@@ -28,7 +29,7 @@ from .files import (
     FileError,
     Files,
     PathLike,
-    check_overwrite,
+    check_beside,
     find_files,
     most_common,
     other_dimension,
@@ -91,9 +92,8 @@ class CrossValidation:
             "mACC": mean_recall,
             "macro_F1": lambda true, found: f1_score(true, found, average="macro", zero_division=0.0),
         }
-        out = {}
+        out, chosen = {}, [self.folds == k for k in range(int(self.folds.max()) + 1)]
         for name, score in kinds.items():
-            chosen = [self.folds == k for k in range(int(self.folds.max()) + 1)]
             values = [float(score(self.labels[rows], self.predicted[rows])) for rows in chosen]
             out[name] = {"mean": float(np.mean(values)), "std": float(np.std(values)), "by_fold": values}
         return out
@@ -109,9 +109,8 @@ class CrossValidation:
     def recall(self) -> dict[Any, float]:
         """The share of each class that was found."""
         matrix = self.confusion
-        return dict(
-            zip(self.classes.tolist(), (matrix.diagonal() / matrix.sum(axis=1)).tolist(), strict=True)
-        )
+        shares = matrix.diagonal() / matrix.sum(axis=1)
+        return dict(zip(self.classes.tolist(), shares.tolist(), strict=True))
 
     def __str__(self) -> str:
         words = [
@@ -191,13 +190,10 @@ def train_files(
     ('lda', (30,), [])
     """
     target = None if out is None else check_place(out)
-    beside = [] if target is None else [_beside(target, end) for end in _ENDINGS]
-    for path in beside:
-        check_overwrite(path)
+    beside = check_beside(target, ".errors.csv", ".report.json", ".confusion.png", folder=True)
     count = folds.folds
     model = _new_model(anyvariant, head, training, run)
-    leave_out = [path for path in (target, *beside) if path is not None]
-    found = find_files(folder, labels=labels, groups=groups, leave_out=leave_out)
+    found = find_files(folder, labels=labels, groups=groups, leave_out=[target, *beside])
     found.paths = [file for file in found.paths if file in found.labels]
     names = sorted({*found.labels.values()})
     if len(names) < 2:
@@ -205,10 +201,9 @@ def train_files(
             f"{str(folder)!r} must hold at least two classes, got {names}"
             + ("" if labels is not None else "; each folder in it is a class")
         )
-    given = np.array([found.labels[file] for file in found.paths])
-    grouped = np.array([found.groups[file] for file in found.paths]) if found.groups else None
+    given, grouped = found.classes_of(found.paths)
     _check(model, given, grouped, 3, _splits(model, given, grouped, count))
-    with show_progress(run.progress), Job(target, *beside, run=run) as job:
+    with Job(target, *beside, run=run) as job:
         data = _prepare(job, model, found, reading)
         if len({*data.labels.tolist()}) < 2:
             first = f"; {data.errors[0]}" if data.errors else ""
@@ -221,7 +216,7 @@ def train_files(
         model.errors_, model.notes_ = data.errors, {"reading": plain_options(vars(reading))}
         if target is not None:
             model.save(target, notes=model.notes_)
-            _write_beside(target, model)
+            _write_beside(beside, model)
     return model
 
 
@@ -265,15 +260,14 @@ def _prepare(job: Job, model: Model, found: Files, reading: Reading) -> _Data:
     if isinstance(model, HFSNetworkClassifier):
         return _point_features(job, model, found, reading)
     settings = {
-        "features": json.loads(json.dumps(model.descriptor_options())),
+        "features": plain_options(model.descriptor_options()),
         "reading": plain_options(vars(reading)),
     }
     table = describe_usable(job, found, settings, thumbnails=False).table
     return _Data(
         table.files,
         table.features,
-        np.array([found.labels[file] for file in table.files]),
-        np.array([found.groups[file] for file in table.files]) if found.groups else None,
+        *found.classes_of(table.files),
         table.n_dims,
         InputRange.of(table.diameter, table.points),
         table.errors,
@@ -309,8 +303,7 @@ def _point_features(job: Job, model: HFSNetworkClassifier, found: Files, reading
     return _Data(
         files,
         table,
-        np.array([found.labels[file] for file in files]),
-        np.array([found.groups[file] for file in files]) if found.groups else None,
+        *found.classes_of(files),
         n,
         InputRange.of(diameters_of(kept), [len(cloud) for cloud in kept]),
         sorted(errors, key=lambda error: error.file),
@@ -405,10 +398,7 @@ def _fit_rows(
     rows: NDArray[np.int64],
 ) -> None:  # fmt: skip
     own = None if groups is None else groups[rows].tolist()
-    if isinstance(model, HFSNetworkClassifier):
-        model.fit_features(_rows(features, rows), labels[rows], n_dims=n_dims, groups=own)
-        return
-    with one_algebra_thread():
+    with nullcontext() if isinstance(model, HFSNetworkClassifier) else one_algebra_thread():
         model.fit_features(_rows(features, rows), labels[rows], n_dims=n_dims, groups=own)
 
 
@@ -416,18 +406,9 @@ def _rows(features: Any, clouds: NDArray[np.int64]) -> Any:
     return features[clouds] if isinstance(features, np.ndarray) else features.take(clouds)
 
 
-# --- what is written beside the model ------------------------------------------------
-
-_ENDINGS = (".errors.csv", ".report.json", ".confusion.png")
-
-
-def _beside(out: Path, ending: str) -> Path:
-    return out.with_name(out.name + ending)
-
-
-def _write_beside(out: Path, model: Model) -> None:
+def _write_beside(beside: list[Path], model: Model) -> None:
     """Failures, scores and the confusion matrix; none stays of an older training."""
-    errors, report, picture = (_beside(out, ending) for ending in _ENDINGS)
+    errors, report, picture = beside
     write_errors(errors, model.errors_)
     for path in (report, picture):
         remove_ours(path)
@@ -439,10 +420,9 @@ def _write_beside(out: Path, model: Model) -> None:
         "settings": _deciding(model),
         **model.notes_,
         "clouds": len(found.labels),
+        "cross_validation": found.report(),
     }
-    write_atomically(
-        report, (json.dumps({**text, "cross_validation": found.report()}, indent=1) + "\n").encode()
-    )
+    write_atomically(report, (json.dumps(text, indent=1) + "\n").encode())
     try:
         import matplotlib as mpl
     except ImportError:

@@ -1,40 +1,27 @@
 """The methods that the paper compares with, as estimators over lists of clouds.
 
-``import heatfield_bench.baselines`` loads nothing heavy; each class is fetched when first used. `available`
-says which can be used here, and what the others need.
+``import heatfield_bench.baselines`` loads nothing heavy; the classes are fetched when the first one is used.
+`available` says which can be used here, and what the others need.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from heatfield._base.lazy import lazy_names
 
-from .registry import HOME, Record, Records, available
+def _public() -> dict[str, Any]:
+    from .registry import available, classes
 
-if TYPE_CHECKING:
-    from .covariance_points import CovariancePointClassifier as CovariancePointClassifier
-    from .fpfh import FPFH as FPFH
-    from .graphcode import GraphCode as GraphCode
-    from .local_covariance import LocalCovariance as LocalCovariance
-    from .networks import DGCNN as DGCNN
-    from .networks import VNDGCNN as VNDGCNN
-    from .networks import PointNet as PointNet
-    from .networks import PointNet2 as PointNet2
-    from .networks import PointTransformer as PointTransformer
-    from .persistence import GRIL as GRIL
-    from .persistence import MPImage as MPImage
-    from .persistence import MPLandscape as MPLandscape
-    from .persistence import MPSignedMeasure as MPSignedMeasure
-    from .point_descriptor import DescriptorClassifier as DescriptorClassifier
-    from .spectral import HKS as HKS
-    from .spectral import WKS as WKS
+    return {"available": available} | classes()
 
-_HOME = {
-    **HOME,
-    "DescriptorClassifier": "point_descriptor",  # no method of its own: the read-out of descriptors
-    "CovariancePointClassifier": "covariance_points",  # not of the paper: it labels points, not clouds
-}
 
-__all__ = ["Record", "Records", "available", *_HOME]
-__getattr__, __dir__ = lazy_names(globals(), _HOME)
+def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return list(_public())
+    if name.startswith("_") or name not in _public():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _public()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted(_public())

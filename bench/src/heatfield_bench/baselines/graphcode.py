@@ -12,32 +12,26 @@ do not.
 Here an edge to a bar that has ended when z is born is left out: as a map of homology it is zero. What
 remains are the matrices of the maps between the homology of slices, so that the graph determines the whole
 two-parameter module (`bench/tests` computes all its ranks from it). How bases and sums are computed is
-described in `slices`.
+described in `bifiltration`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heatfield._base.check import Array, check_count
-from heatfield.models.heads import Tensors
 from heatfield.models.network import training_recipe
-from heatfield.models.saving import saved_history
 from heatfield.options import Watched, count, number, option, options
 
 from .._tools import need
-from .bifiltration import Bifiltration, codensities, distinct
-from .estimator import baseline, range_of, yes_or_no
+from .bifiltration import Bifiltration, codensities, distinct, sliced
 from .persistence import PersistenceEstimator
-from .slices import sliced
-
-if TYPE_CHECKING:
-    from ..networks.graphcode import GraphLearner
+from .registry import baseline, yes_or_no
 
 
 @dataclass(frozen=True)
@@ -103,8 +97,13 @@ def _slices(value: Any, name: str) -> int:
 
 
 @baseline(
-    "Kerber and Russold 2024; own implementation", "persistence,torch", cost=500.0,
-    rows={"GC": {}, "GC-NE": {"edges": False}},
+    "GC", recipe="Kerber and Russold 2024; own implementation", order=16, cost=500.0,
+    needs="persistence,torch", published={"persistence": "86.9 83.4"},
+)  # fmt: skip
+@baseline(
+    "GC-NE", recipe="as GC, without edges", order=17, cost=500.0, needs="persistence,torch",
+    options={"edges": False},
+    published={"persistence": "82.8 83.1"},
 )  # fmt: skip
 @options
 class GraphCode(Watched, PersistenceEstimator):
@@ -129,9 +128,13 @@ class GraphCode(Watched, PersistenceEstimator):
     >>> clouds, labels = hf.datasets.make_processes(n_per_class=4, strauss_steps=4000)
     >>> model = hb.baselines.GraphCode(n_slices=4, epochs=2).fit(clouds, labels)
     >>> graphs = model.graph_table(clouds)
-    >>> model.predict(clouds).shape, graphs.values.shape[1], model.predict_proba_features(graphs).shape
-    ((16,), 5, (16, 4))
+    >>> model.predict(clouds).shape, graphs.values.shape[1]
+    ((16,), 5)
     """
+
+    smoke: ClassVar = {"epochs": 2}
+    reduced: ClassVar = {"steps": 1000}
+    many_points: ClassVar = {"max_bars": 100}
 
     edges: bool = option(
         "Without, there are no edges: a network over the barcodes of the slices alone.",
@@ -168,59 +171,29 @@ class GraphCode(Watched, PersistenceEstimator):
         table : GraphTable
             Nodes, edges, and where the graph of each cloud begins.
         """
-        return self._features_of(clouds)
+        return self._checked_inputs(clouds)
 
-    def _learn(self, clouds: list[Array], labels: np.ndarray) -> None:
+    def _learn(self, clouds: list[Array], labels: NDArray[np.int64], n_classes: int) -> None:
         need("torch", type(self).__name__, "torch")
-        from heatfield.nn.training import Training
-
-        self._check(clouds[0].shape[1])  # what is wrong is said before the long work
-        classes, positions = np.unique(labels, return_inverse=True)
-        positions = positions.astype(np.int64)
-        recipe = training_recipe(self, positions, classes, Training(epochs=100))
-        learner = self._learner(len(classes))
-        self._fit_frame(clouds)
-        self.thresholds_ = self._thresholds(clouds)
-        learner.fit(self._inputs(clouds), positions, recipe)
-        self.learner_, self.history_ = learner, learner.history
-        self.input_range_ = range_of(clouds)
-        self.classes_ = classes
-
-    def _probabilities(self, features: Any) -> Array:
-        return self.learner_.probabilities(features)
-
-    def _packed(self) -> tuple[dict[str, Any], Tensors]:
-        metadata, _ = super()._packed()
-        own = {"thresholds": self.thresholds_.tolist(), "history": self.history_}
-        return metadata | own, self.learner_.tensors()
-
-    def _unpack(self, metadata: Mapping[str, Any], tensors: Tensors) -> None:
-        super()._unpack(metadata, tensors)
-        thresholds = np.array(metadata["thresholds"], np.float64)
-        if thresholds.shape != (self.n_slices,) or not np.isfinite(thresholds).all():
-            raise ValueError(f"it has thresholds of shape {thresholds.shape} for {self.n_slices} slices")
-        if (np.diff(thresholds) < 0).any():
-            raise ValueError("its thresholds do not increase")
-        # A network is built by its parameters: not beyond the numbers that the file holds.
-        held = sum(array.size for array in tensors.values())
-        if any(value > held for value in _numbers(self.network or {})):
-            raise ValueError(f"network={self.network!r} does not fit its {held} numbers")
-        self.thresholds_ = thresholds
-        self.learner_ = self._learner(len(self.classes_))
-        self.learner_.load(tensors)
-        tensors.clear()
-        self.history_ = self.learner_.history = saved_history(metadata)
-
-    def _learner(self, n_classes: int) -> GraphLearner:
         from heatfield.nn.learner import choose_device
+        from heatfield.nn.training import Training
 
         from ..networks.graphcode import GraphLearner
 
+        self._check(clouds[0].shape[1])  # what is wrong is said before the long work
+        recipe = training_recipe(self, labels, np.arange(n_classes), Training(epochs=100))
         kinds = len(self.degrees)
-        inputs = 3 + (kinds if kinds > 1 else 0)
-        return GraphLearner(
-            inputs, kinds * self.n_slices, n_classes, self.network, choose_device(self.device)
-        )
+        learner = GraphLearner(
+            3 + (kinds if kinds > 1 else 0), kinds * self.n_slices, n_classes, self.network,
+            choose_device(self.device),
+        )  # fmt: skip
+        self._fit_frame(clouds)
+        self.thresholds_ = self._thresholds(clouds)
+        learner.fit(self._inputs(clouds), labels, recipe)
+        self.learner_, self.history_ = learner, learner.history
+
+    def _probabilities(self, inputs: GraphTable) -> Array:
+        return self.learner_.probabilities(inputs)
 
     def _thresholds(self, clouds: list[Array]) -> Array:
         """Quantiles of the codensity of all points of the training set; the last is its largest."""
@@ -238,11 +211,3 @@ class GraphCode(Watched, PersistenceEstimator):
             return graph_of(complex_, degrees, self.thresholds_, edges=self.edges, max_bars=self.max_bars)
 
         return pack_graphs(self._of_each(clouds, graph), len(degrees) * self.n_slices)
-
-
-def _numbers(value: Any) -> list[float]:
-    if isinstance(value, Mapping):
-        return [n for v in value.values() for n in _numbers(v)]
-    if isinstance(value, (list, tuple)):
-        return [n for v in value for n in _numbers(v)]
-    return [float(value)]

@@ -1,6 +1,6 @@
-"""`LocalCovariance`, features of the covariance of the points around every point at several radii.
+"""Features of the covariance of the points around every point at several radii.
 
-One walk through the tree of boxes serves all radii. A box that lies wholly between two radii is added by its
+One pass through the tree of boxes serves all radii. A box that lies wholly between two radii is added by its
 own moments, so that the work grows with the surface of a ball and not with its volume.
 """
 
@@ -19,8 +19,8 @@ from heatfield.core.outputs import eigenvalues
 from heatfield.options import Threads, option, options
 
 from .._tools import compiled
-from .estimator import baseline, yes_or_no
 from .point_descriptor import PointDescriptor, in_unit_ball
+from .registry import baseline, yes_or_no
 
 FEATURES = (
     "eigenvalue_sum", "omnivariance", "eigenentropy", "anisotropy", "planarity", "linearity", "PCA1", "PCA2",
@@ -62,7 +62,7 @@ def _features(value: Any, name: str) -> tuple[str, ...]:
     return chosen
 
 
-@baseline("Weinmann et al. 2015; as in jakteristics", cost=10.0)
+@baseline("LocalCovariance", recipe="Weinmann et al. 2015; as in jakteristics", order=4, cost=10.0)
 @options
 class LocalCovariance(Threads, PointDescriptor):
     """Eigenvalue features of the points within several radii of each point, pooled over the points.

@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heatfield._base.check import Array, check_count
 from heatfield._features.schedule import warn_of_empty
-from heatfield.models.heads import Tensors
-from heatfield.models.network import held_out, training_recipe
-from heatfield.models.saving import from_plain, plain, saved_history
-from heatfield.options import Training, Watched, check_options, count, number, option, options
+from heatfield.models.network import training_recipe
+from heatfield.options import Seed, Watched, count, option, options
 
 from .._tools import need
-from .estimator import BaselineClassifier, baseline, yes_or_no
+from .registry import BaselineClassifier, baseline
 
 # Points of a cloud that the networks see at most if not told otherwise: what they were published with.
 PUBLISHED_POINTS = 1024
-_RECIPE = "Of the recipe above if not given."
+# How each is trained, where it differs from batches of 32 and the augmentation of the HFS paper. `drops` are
+# shares of the training after which the rate falls by `drop`: PointNet's every 200,000 clouds are every 20 of
+# 250 epochs of ModelNet40. The epochs count here, so that a smaller set has the same schedule.
+_POINTNET = {
+    "epochs": 250, "learning_rate": 1e-3, "final_rate": 1e-5, "first_momentum": 0.5,
+    "drops": tuple(round(0.08 * step, 2) for step in range(1, 13)), "drop": 0.7,
+}  # fmt: skip
+_DGCNN = {
+    "epochs": 250, "optimizer": "sgd", "learning_rate": 0.1, "final_rate": 1e-3, "weight_decay": 1e-4,
+    "label_smoothing": 0.2,
+}  # fmt: skip
+_POINT_TRANSFORMER = {
+    "epochs": 200, "optimizer": "sgd", "learning_rate": 0.05, "weight_decay": 1e-4, "drops": (0.6, 0.8),
+    "drop": 0.1,
+}  # fmt: skip
 
 
 @options
-class NetworkClassifier(Training, Watched, BaselineClassifier):
+class NetworkClassifier(Seed, Watched, BaselineClassifier):
     """Base class of the networks: a scikit-learn classifier over lists of clouds.
 
     Each cloud is brought to ``n_points`` points, centred, and scaled to the unit ball; clouds in the plane
     get z = 0.
     """
 
-    _kind: ClassVar[str]
+    family = "network"
+    smoke: ClassVar = {"epochs": 1, "n_points": 64}
+    reduced: ClassVar = {"steps": 2000, "n_points": 256}
+    training: ClassVar[Mapping[str, Any]]  # as published
+    centred = False  # again after the augmentation: a shift means what clouds at prediction never show
 
     n_points: int | None = option(
         "Points that the network sees of every cloud; by default the median number of points of the"
@@ -52,68 +68,31 @@ class NetworkClassifier(Training, Watched, BaselineClassifier):
         count(1),
         default=None,
     )
-    optimizer: str | None = option(_RECIPE, choices=("adam", "sgd"), default=None)
-    learning_rate: float | None = option(_RECIPE, number(above=0), default=None)
-    final_rate: float | None = option(
-        "The end of the cosine, or the least rate where the rate falls in steps.",
-        number(least=0),
-        default=None,
-    )
-    weight_decay: float | None = option(_RECIPE, number(least=0), default=None)
-    label_smoothing: float | None = option(
-        "Total target probability of the wrong classes.", number(least=0, below=1), default=None
-    )
-    augment: bool | None = option(
-        "Turn, scale, move and jitter each cloud anew in every epoch; on by default.", yes_or_no, default=None
-    )
+    batch_size: int | None = option("Clouds per step; 32.", count(2), default=None)
+    network: Mapping[str, Any] | None = option("Overrides of the network's arguments.", default=None)
+    device: str = option("cpu, cuda, ...; auto is a GPU if there is one.", default="auto")
 
-    def _learn(self, clouds: list[Array], labels: np.ndarray) -> None:
+    def _learn(self, clouds: list[Array], labels: NDArray[np.int64], n_classes: int) -> None:
         need("torch", type(self).__name__, "torch")
-        from ..networks.learner import RECIPES
+        from heatfield.nn.learner import choose_device
 
-        check_options(self)
-        classes, found = np.unique(labels, return_inverse=True)
-        positions = found.astype(np.int64)
-        published = replace(RECIPES[self._kind], rotation=self.rotation)
-        recipe = training_recipe(self, positions, classes, published)
-        # Without a seed every split is another, but a training that goes on must find the one it had.
-        seed = 0 if recipe.seed is None and recipe.checkpoint is not None else recipe.seed
-        watching = held_out(self.validation, positions, classes, seed)
-        n_dims, n_points = clouds[0].shape[1], self._points(clouds)
-        learner = self._learner(len(classes), n_points, n_dims, self._parts(), self.random_state or 0)
+        from ..networks.learner import NetworkLearner, NetworkTraining
+
+        published = NetworkTraining(**self.training, rotation=self.rotation, centred=self.centred)
+        recipe: Any = training_recipe(self, labels, np.arange(n_classes), published)
+        n_points, device = self._points(clouds), choose_device(self.device)
+        kind, seed = type(self).__name__, self.random_state or 0
+        learner = NetworkLearner(kind, n_classes, self._parts(), device, n_points, seed)
         self._check_extents(clouds)
-        learner.fit(clouds, positions, watching, recipe)
-        self.learner_, self.history_, self.classes_ = learner, learner.history, classes
-        self.n_points_ = n_points
+        learner.fit(clouds, labels, recipe)
+        self.learner_, self.history_, self.n_points_ = learner, learner.history, n_points
 
-    def _probabilities(self, features: Any) -> Array:
-        return self.learner_.probabilities(features)
-
-    @property
-    def n_dims_(self) -> int:
-        """The dimension of the points that it was fitted on."""
-        return self.learner_.n_dims
-
-    def _packed(self) -> tuple[dict[str, Any], Tensors]:
-        learner = self.learner_
-        metadata: dict[str, Any] = {"network": plain(learner.options, "network"), "history": self.history_}
-        metadata |= {"n_points": learner.n_points, "seed": learner.seed}
-        return metadata, learner.tensors()
-
-    def _unpack(self, metadata: Mapping[str, Any], tensors: Tensors) -> None:
-        n_dims = check_count(metadata["n_dims"], "n_dims", 1)
-        if n_dims > 3:
-            raise ValueError(f"n_dims={n_dims} is more than 3")
-        self.n_points_ = check_count(metadata["n_points"], "n_points", 1)
-        parts, seed = from_plain(metadata["network"]), check_count(metadata["seed"], "seed", 0)
-        self.learner_ = self._learner(len(self.classes_), self.n_points_, n_dims, parts, seed)
-        self.learner_.load(tensors)
-        tensors.clear()
-        self.history_ = self.learner_.history = saved_history(metadata)
+    def _probabilities(self, inputs: Any) -> Array:
+        return self.learner_.probabilities(inputs)
 
     @classmethod
     def parameter_count(cls, n_classes: int, **settings: Any) -> int:
-        """Numbers that are learned, with so many classes and settings of the estimator.
+        """Number of trainable parameters.
 
         Parameters
         ----------
@@ -128,7 +107,8 @@ class NetworkClassifier(Training, Watched, BaselineClassifier):
         """
         from ..networks.learner import parameter_count
 
-        return parameter_count(cls._kind, check_count(n_classes, "n_classes", 2), cls(**settings)._parts())
+        parts = cls(**settings)._parts()
+        return parameter_count(cls.__name__, check_count(n_classes, "n_classes", 2), parts)
 
     def _parts(self) -> dict[str, Any]:
         """Arguments of the network."""
@@ -145,18 +125,6 @@ class NetworkClassifier(Training, Watched, BaselineClassifier):
         median = int(np.median([len(cloud) for cloud in clouds]))
         return self.n_points or max(1, min(PUBLISHED_POINTS, median))
 
-    def _learner(
-        self, n_classes: int, n_points: int, n_dims: int, parts: Mapping[str, Any], seed: int
-    ) -> Any:
-        from heatfield.nn.learner import choose_device
-
-        from ..networks.learner import NetworkLearner
-
-        device = choose_device(self.device)
-        return NetworkLearner(
-            self._kind, n_classes, parts, device, n_points=n_points, n_dims=n_dims, seed=seed
-        )
-
     @staticmethod
     def _check_extents(clouds: Sequence[Array]) -> None:
         """An error where no cloud has two distinct points, a warning where some have not."""
@@ -167,20 +135,24 @@ class NetworkClassifier(Training, Watched, BaselineClassifier):
         warn_of_empty(known, "nothing is known of them")
 
 
-@baseline("Qi et al. 2017, charlesq34/pointnet", "torch", cost=200.0)
+@baseline(
+    "PointNet", recipe="Qi et al. 2017, charlesq34/pointnet", order=5, cost=200.0, needs="torch",
+    published={
+        "main": "52.2 71.6 20.0 90.1 58.9 51.6 33.9", "runtime": "370.0 279.6 178.8 62.5",
+        "speed_up": "4.6", "rotation": "35.8 38.0 39.7 -2.0", "boundary": "71.5 74.9",
+        "boundary_f1": "73.6 74.3",
+    },
+)  # fmt: skip
 @options
 class PointNet(NetworkClassifier):
     """PointNet (Qi, Su, Mo and Guibas, CVPR 2017), after its authors' code; needs torch.
 
     Guide: ``heatfield docs guide/baselines``.
 
-    `heatfield_bench.networks.PointNet`: 3,480,049 parameters with 40 classes, 8,576 more than the 3,471,473
-    of a widespread reimplementation, which leaves out one layer of 64 before and one behind the second T-net.
-    Loss: cross entropy and 0.001 times half the sum over the batch of (A A' - I)**2. 250 epochs of Adam from
-    1e-3; every 20 epochs (the authors: every 200,000 clouds, which is as much on their data) the rate falls
-    to 0.7 of itself, at least 1e-5, and the momentum of the batch norms halves from 0.5 to at least 0.01. The
-    augmentation is that of the HFS paper (a turn about the z axis, a scale of 0.8 to 1.25, a shift of up to
-    0.1, jitter of 0.01 clipped at 0.05); the authors turn about the vertical axis and jitter only.
+    3,480,049 parameters with 40 classes, 8,576 more than those of a widespread reimplementation, which leaves
+    out one layer of 64 before and one behind the second T-net. 250 epochs of Adam from 1e-3; every 20 epochs
+    the rate falls to 0.7 of itself, at least 1e-5, and the momentum of the batch norms halves from 0.5 to at
+    least 0.01. The augmentation is that of the HFS paper.
 
     Parameters
     ----------
@@ -195,26 +167,27 @@ class PointNet(NetworkClassifier):
 
     Examples
     --------
-    >>> import tempfile, heatfield as hf
+    >>> import heatfield as hf
     >>> import heatfield_bench as hb
     >>> clouds, labels = hf.datasets.make_four_shapes(n_per_class=4, n_points=32)
     >>> model = hb.baselines.PointNet(epochs=1).fit(clouds, labels)
     >>> model.predict_proba(clouds).shape, model.predict(clouds).shape, model.n_points_
     ((16, 4), (16,), 32)
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     model.save(f"{place}/shapes")
-    ...     hb.baselines.PointNet.load(f"{place}/shapes", device="cpu").predict_proba_features(clouds).shape
-    (16, 4)
-    >>> hb.baselines.PointNet.parameter_count(40), model.uncalibrated() != "", model.unlike(clouds)
-    (3480049, True, {})
+    >>> hb.baselines.PointNet.parameter_count(40)
+    3480049
     """
 
-    _kind = "pointnet"
+    training = _POINTNET
 
 
 @baseline(
-    "Qi et al. 2017, charlesq34/pointnet2; centres of the HFS paper", "torch", cost=800.0,
-    rows={"PointNet++": {}},
+    "PointNet++", recipe="Qi et al. 2017, charlesq34/pointnet2; centres of the HFS paper", order=6,
+    cost=800.0, needs="torch",
+    published={
+        "main": "59.0 89.1 91.2 92.8 64.5 62.8 19.4", "runtime": "1949.6 1420.8 883.5 86.4",
+        "speed_up": "0.9", "rotation": "11.1 30.9 45.1 -1.0", "boundary": "89.0 76.1",
+        "boundary_f1": "90.9 76.1",
+    },
 )  # fmt: skip
 @options
 class PointNet2(NetworkClassifier):
@@ -222,14 +195,10 @@ class PointNet2(NetworkClassifier):
 
     Guide: ``heatfield docs guide/baselines``.
 
-    `heatfield_bench.networks.PointNet2`: 1,475,688 parameters with 40 classes, 1,747,368 with three scales. m
-    points have m/2 and m/8 centres, as in the HFS paper (512 and 128 for the published 1,024), found by
-    farthest-point sampling from the point farthest from the centre; of a ball with more points than wanted
-    every so manyth by distance is taken (the authors begin at the first point and take the first in the ball:
-    both depend on the order of the points). 250 epochs of Adam from 1e-3, falling to 0.7 of itself every 20
-    epochs, at least 1e-5; momentum of the batch norms from 0.5, halved as often, at least 0.01; dropout 0.5,
-    with three scales 0.6. Augmentation as of `PointNet`; the authors also tilt by small angles, and have
-    batches of 16.
+    1,475,688 parameters with 40 classes, 1,747,368 with three scales. m points have m/2 and m/8 centres, as
+    in the HFS paper, found by farthest-point sampling from the point farthest from the centre; of a ball with
+    more points than wanted every k-th by distance is taken. Trained as `PointNet`; dropout 0.5, with three
+    scales 0.6.
 
     Parameters
     ----------
@@ -245,7 +214,7 @@ class PointNet2(NetworkClassifier):
     ((16, 4), 1747368)
     """
 
-    _kind = "pointnet2"
+    training = _POINTNET
 
     grouping: str = option(
         "One radius per level, 0.2 and 0.4 (ssg); or three, 0.1, 0.2, 0.4 and 0.2, 0.4, 0.8 (msg). The HFS"
@@ -260,8 +229,17 @@ class PointNet2(NetworkClassifier):
 
 
 @baseline(
-    "Wang et al. 2019, WangYueFt/dgcnn; augmentation of the HFS paper", "torch", cost=1000.0,
-    rows={"DGCNN": {}, "DGCNN-SO(3)": {"rotation": "so3"}},
+    "DGCNN", recipe="Wang et al. 2019, WangYueFt/dgcnn; augmentation of the HFS paper", order=7,
+    cost=1000.0, needs="torch",
+    published={
+        "main": "57.5 90.7 96.9 95.8 59.0 66.3 35.1", "runtime": "1858.8 1366.0 774.0 72.7",
+        "speed_up": "1.0", "rotation": "19.0 31.5 47.8 0.0", "boundary": "92.6 76.3",
+        "boundary_f1": "91.9 76.2",
+    },
+)  # fmt: skip
+@baseline(
+    "DGCNN-SO(3)", recipe="as DGCNN, turned by any rotation", order=9, cost=1000.0, needs="torch",
+    options={"rotation": "so3"}, beside=("rotation",), published={"rotation": "-0.2 0.6 0.6 0.0"},
 )  # fmt: skip
 @options
 class DGCNN(NetworkClassifier):
@@ -269,10 +247,8 @@ class DGCNN(NetworkClassifier):
 
     Guide: ``heatfield docs guide/baselines``.
 
-    `heatfield_bench.networks.DGCNN`: 1,809,576 parameters with 40 classes. With ``rotation="so3"`` it is the
-    paper's DGCNN-SO(3). 250 epochs of SGD with momentum 0.9 and weight decay 1e-4 from 0.1 by a cosine down
-    to 1e-3; label smoothing 0.2, which the wrong classes share. Augmentation as of `PointNet`; the authors
-    stretch each axis by 2/3 to 3/2 and shift by up to 0.2, and neither turn nor jitter.
+    1,809,576 parameters with 40 classes. With ``rotation="so3"`` it is the paper's DGCNN-SO(3). 250 epochs of
+    SGD with momentum 0.9 and weight decay 1e-4 from 0.1 by a cosine down to 1e-3; label smoothing 0.2.
 
     Parameters
     ----------
@@ -287,11 +263,16 @@ class DGCNN(NetworkClassifier):
     (16, 4)
     """
 
-    _kind = "dgcnn"
+    training = _DGCNN
 
 
 @baseline(
-    "Zhao et al. 2021; network of Pointcept's Cls38", "torch", cost=1000.0, rows={"Point Tr": {}}
+    "Point Tr", recipe="Zhao et al. 2021; network of Pointcept's Cls38", order=8, cost=1000.0, needs="torch",
+    published={
+        "main": "60.3 88.5 82.0 95.3 63.7 57.3 35.7", "runtime": "1058.6 773.2 491.7 98.5",
+        "speed_up": "1.7", "rotation": "21.0 34.7 40.7 0.0", "boundary": "79.0 78.1",
+        "boundary_f1": "80.4 78.0",
+    },
 )  # fmt: skip
 @options
 class PointTransformer(NetworkClassifier):
@@ -299,11 +280,9 @@ class PointTransformer(NetworkClassifier):
 
     Guide: ``heatfield docs guide/baselines``.
 
-    `heatfield_bench.networks.PointTransformer`: 2,153,904 parameters with 40 classes. No code of its authors'
-    classifier is public; the network is that of the Pointcept library ("Cls38"). 200 epochs of SGD with
-    momentum 0.9 and weight decay 1e-4 from 0.05, a tenth of it after 120 and 160 epochs. Each stage has a
-    quarter of the points of the one before, at least one, and where there are fewer points than neighbours
-    asked for, all are neighbours: 128 points become 32, 8, 2 and 1. Augmentation as of `PointNet`.
+    2,153,904 parameters with 40 classes; the network is that of the Pointcept library ("Cls38"). 200 epochs
+    of SGD with momentum 0.9 and weight decay 1e-4 from 0.05, a tenth of it after 120 and 160 epochs. Each
+    stage has a quarter of the points of the one before, at least one.
 
     Parameters
     ----------
@@ -318,21 +297,22 @@ class PointTransformer(NetworkClassifier):
     (16,)
     """
 
-    _kind = "point_transformer"
+    training = _POINT_TRANSFORMER
 
 
-@baseline("Deng et al. 2021, FlyingGiraffe/vnn-pc", "torch", cost=2000.0, rows={"VN-DGCNN": {}})
+@baseline(
+    "VN-DGCNN", recipe="Deng et al. 2021, FlyingGiraffe/vnn-pc", order=10, cost=2000.0, needs="torch",
+    beside=("rotation",), published={"rotation": "0.1 0.0 0.0 0.0", "before_rotation": "94.1 51.7 55.4 55.3"},
+)  # fmt: skip
 @options
 class VNDGCNN(NetworkClassifier):
     """VN-DGCNN (Deng, Litany, Duan and others, ICCV 2021), after its authors' code; needs torch.
 
     Guide: ``heatfield docs guide/baselines``.
 
-    `heatfield_bench.networks.VNDGCNN`: 2,899,830 parameters with 40 classes, mean pooling over neighbours.
-    Its probabilities do not change when a cloud is turned, up to round-off. Trained as `DGCNN`, as in the
-    authors' original repository and the HFS paper. After the augmentation clouds are centred again: neither
-    turning nor shifting has an effect. (The network is not invariant to shifts; left as they are, it has to
-    learn what clouds at prediction, centred as they are, never show.)
+    2,899,830 parameters with 40 classes, mean pooling over neighbours. Its probabilities do not change when a
+    cloud is turned, up to round-off. Trained as `DGCNN`; after the augmentation clouds are centred again,
+    since the network is not invariant to shifts.
 
     Parameters
     ----------
@@ -347,4 +327,5 @@ class VNDGCNN(NetworkClassifier):
     (16,)
     """
 
-    _kind = "vn_dgcnn"
+    training = _DGCNN
+    centred = True

@@ -1,34 +1,22 @@
-"""Classifiers by multiparameter persistence: the bifiltration of a cloud, a vector of it, boosted trees.
-
-XGBoost grows the trees; what it grew is read from its JSON form into `Trees`, and from then on the library
-walks through them. So a saved model is numbers only, and it predicts the same bits as before, also where
-XGBoost is not installed. XGBoost adds up in single precision, the library in double: margins agree to about
-1e-6.
-"""
+"""Classifiers by multiparameter persistence: the bifiltration of a cloud, a vector of it, boosted trees."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 
-from heatfield._base.check import Array, check_number, thread_count
+from heatfield._base.check import Array, thread_count
 from heatfield._base.threads import pieces, run_pieces
-from heatfield.models.heads import Tensors, Trees
-from heatfield.models.read_out import Labels
-from heatfield.models.saving import LOCAL
 from heatfield.options import Threads, check_options, count, number, option, options
 
 from .._tools import compiled, need
-from .bifiltration import COMPLEXES, Bifiltration, Frame, fit_frame
-from .estimator import BaselineClassifier, baseline, range_of
-from .slices import sliced
+from .bifiltration import Bifiltration, fit_frame, sliced
+from .registry import BaselineClassifier, baseline
 from .worms import worm_widths
 
 # More would be a slip: every cloud has so many, and the trees look at each.
@@ -47,23 +35,13 @@ def _degrees(value: Any, name: str) -> tuple[int, ...]:
     return found
 
 
-def _share(value: Any, name: str) -> float:
-    """A number above 0 and at most 1."""
-    if check_number(value, name, above=0) > 1.0:
-        raise ValueError(f"{name} must be a number above 0 and at most 1, got {value!r}")
-    return float(value)
-
-
 @options
-class Bifiltered(Threads):
-    """Which bifiltration."""
+class PersistenceEstimator(Threads, BaselineClassifier):
+    """Fixes a frame on the training clouds (`_fit_frame`), and works on the bifiltrations in it."""
 
-    complex: str = option(
-        "The complex that radius filters. Alpha complexes (up to 3 coordinates) have a few simplices per"
-        " point; a Rips complex of 1,500 points takes thousands of times longer.",
-        choices=COMPLEXES,
-        default="alpha",
-    )
+    family = group = "persistence"
+    smoke: ClassVar = {"n_estimators": 5}
+
     degrees: Sequence[int] = option("Degrees of homology, of 0, 1 and 2.", _degrees, default=(0, 1))
     bandwidth: float | None = option(
         "Of the Gaussian codensity, in units of the points; by default a tenth of the side of the bounding"
@@ -72,49 +50,22 @@ class Bifiltered(Threads):
         default=None,
     )
     max_radius: float | None = option(
-        "Where the radius ends. By default, for alpha complexes, the median over the training clouds of the"
-        " radius below which 95 % of the simplices of the highest dimension lie; for Rips complexes 0.15"
-        " sides.",
+        "Where the radius ends; by default the median over the training clouds of the radius below which"
+        " 95 % of the simplices of the highest dimension lie.",
         number(above=0),
         default=None,
     )
     random_state: int | None = option("Seed of the classifier.", count(0), default=0)
     progress: bool | None = option("False for no progress bar.", default=None)
 
-
-class PersistenceEstimator(Bifiltered, BaselineClassifier):
-    """Fixes a frame on the training clouds (`_fit_frame`), and works on the bifiltrations in it."""
-
     def _check(self, n_dims: int) -> None:
         """A ValueError where the options are wrong; nothing is computed."""
         check_options(self)
-        if self.complex == "alpha" and n_dims > 3:
-            raise ValueError(
-                f"complex='alpha' is for points of up to 3 coordinates, got {n_dims}: pass complex='rips'"
-            )
-
-    @property
-    def n_dims_(self) -> int:
-        """The dimension of the points that it was fitted on."""
-        return self.frame_.n_dims
+        if n_dims > 3:
+            raise ValueError(f"{type(self).__name__} is for points of up to 3 coordinates, got {n_dims}")
 
     def _fit_frame(self, clouds: list[Array]) -> None:
         self.frame_ = fit_frame(self, clouds, thread_count(self.n_jobs), self._bar())
-
-    def _packed(self) -> tuple[dict[str, Any], Tensors]:
-        return {"frame": asdict(self.frame_)}, {}
-
-    def _unpack(self, metadata: Mapping[str, Any], tensors: Tensors) -> None:  # noqa: ARG002
-        """Checked against the parameters too: features depend on each, so the file must have all."""
-        missing = set(self.get_params(deep=False)) - {*metadata["params"], *LOCAL}
-        if missing:
-            raise ValueError(
-                f"its parameters are not those of {type(self).__name__}: {min(missing)!r} is missing"
-            )
-        self.frame_ = Frame.checked(metadata["frame"])
-        self._check(self.frame_.n_dims)
-        if (self.frame_.kind, self.frame_.dimension) != (self.complex, max(self.degrees) + 1):
-            raise ValueError("its frame does not fit its parameters")
 
     def _of_each(self, clouds: list[Array], work: Callable[[Any], Any]) -> list[Any]:
         """What ``work`` makes of the bifiltration of each cloud, on all threads; an error names its cloud."""
@@ -144,11 +95,7 @@ def _named(i: int) -> Iterator[None]:
 class PersistenceClassifier(TransformerMixin, PersistenceEstimator):
     """Bifiltration of a cloud -> vector (a subclass says which) -> gradient-boosted trees."""
 
-    n_estimators: int = option("Rounds of XGBoost.", count(1), default=100)
-    max_depth: int = option("Depth of its trees.", count(1), default=6)
-    learning_rate: float = option("Its shrinkage.", _share, default=0.3)
-    subsample: float = option("Share of the clouds for each tree.", _share, default=1.0)
-    colsample: float = option("Share of the features for each tree.", _share, default=1.0)
+    n_estimators: int = option("Rounds of XGBoost, with its defaults.", count(1), default=100)
     resolution: int = option("Nodes of the regular grid in each direction.", count(2), default=50)
 
     def _width(self) -> int:
@@ -166,15 +113,16 @@ class PersistenceClassifier(TransformerMixin, PersistenceEstimator):
                 f"the options make {width} features per cloud, at most {MOST_FEATURES}: lower resolution"
             )
 
-    def _learn(self, clouds: list[Array], labels: np.ndarray) -> Array:
+    def _learn(self, clouds: list[Array], labels: NDArray[np.int64], n_classes: int) -> None:
         self._check(clouds[0].shape[1])  # what is wrong is said before the long work
+        xgboost, threads = need("xgboost", type(self).__name__), thread_count(self.n_jobs)
         self._fit_frame(clouds)
-        features = self._inputs(clouds)
-        classes, positions = np.unique(labels, return_inverse=True)
-        self.trees_ = self._grow(features, positions.astype(np.int64), len(classes))
-        self.input_range_, self.n_features_out_ = range_of(clouds), features.shape[1]
-        self.classes_ = classes
-        return features
+        asked = {
+            "objective": "multi:softprob", "num_class": n_classes, "tree_method": "hist", "verbosity": 0,
+            "max_depth": 6, "learning_rate": 0.3, "seed": self.random_state or 0, "nthread": threads,
+        }  # fmt: skip
+        table = xgboost.DMatrix(self._inputs(clouds).astype(np.float32), labels, nthread=threads)
+        self.booster_ = xgboost.train(asked, table, num_boost_round=self.n_estimators)
 
     def transform(self, clouds: Sequence[ArrayLike]) -> Array:
         """The features of each cloud, on the grid that was fixed by `fit`.
@@ -187,80 +135,19 @@ class PersistenceClassifier(TransformerMixin, PersistenceEstimator):
         -------
         features : (N, features)
         """
-        return self._features_of(clouds)
-
-    def fit_transform(self, clouds: Sequence[ArrayLike], y: Labels) -> Array:
-        """`fit` and `transform`; features are computed once.
-
-        Parameters
-        ----------
-        clouds, y : as of `fit`
-
-        Returns
-        -------
-        features : (N, features)
-        """
-        return self._fit(clouds, y)
-
-    def _probabilities(self, features: Any) -> Array:
-        return self.trees_.probabilities(features)
+        return self._checked_inputs(clouds)
 
     def _inputs(self, clouds: list[Array]) -> Array:
         return np.stack(self._of_each(clouds, self._vector))
 
-    def _packed(self) -> tuple[dict[str, Any], Tensors]:
-        metadata, _ = super()._packed()
-        return metadata | {"width": self.n_features_out_}, self.trees_.tensors()
-
-    def _unpack(self, metadata: Mapping[str, Any], tensors: Tensors) -> None:
-        super()._unpack(metadata, tensors)
-        width = len(self.degrees) * self._width()
-        if metadata["width"] != width:
-            raise ValueError(f"its trees are for {metadata['width']!r} features, its parameters make {width}")
-        self.trees_ = Trees.loaded(tensors, width, len(self.classes_))
-        self.n_features_out_ = width
-
-    def _grow(self, features: Array, labels: NDArray[np.int64], n_classes: int) -> Trees:
-        """Train by XGBoost: softmax over the classes, histograms, everything else as its defaults."""
-        xgboost, threads = need("xgboost", type(self).__name__), thread_count(self.n_jobs)
-        asked = {
-            "objective": "multi:softprob", "num_class": n_classes, "tree_method": "hist", "verbosity": 0,
-            "max_depth": self.max_depth, "learning_rate": self.learning_rate, "subsample": self.subsample,
-            "colsample_bytree": self.colsample, "seed": self.random_state or 0, "nthread": threads,
-        }  # fmt: skip
-        table = xgboost.DMatrix(features.astype(np.float32), labels, nthread=threads)
-        booster = xgboost.train(asked, table, num_boost_round=self.n_estimators)
-        return from_json(bytes(booster.save_raw("json")), n_classes, features.shape[1])
-
-
-def from_json(text: bytes, n_classes: int, width: int) -> Trees:
-    """The trees of XGBoost's JSON form."""
-    learner = json.loads(text)["learner"]
-    grown = learner["gradient_booster"]["model"]["trees"]
-    if any(any(tree["split_type"]) for tree in grown):
-        raise ValueError("the trees have splits by category, which are not supported")
-
-    def joined(name: str, dtype: Any) -> NDArray:
-        return np.concatenate([np.array(tree[name], dtype) for tree in grown])
-
-    left, condition = joined("left_children", np.int32), joined("split_conditions", np.float32)
-    base = np.atleast_1d(np.array(json.loads(learner["learner_model_param"]["base_score"]), np.float32))
-    tensors = {
-        "starts": np.cumsum([0, *(len(tree["left_children"]) for tree in grown)], dtype=np.int64),
-        "feature": joined("split_indices", np.int32),
-        # XGBoost goes left below the condition, `Trees` up to the threshold: the next smaller number.
-        "threshold": np.nextafter(condition, np.float32(-np.inf)).astype(np.float64),
-        "left": left,
-        "right": joined("right_children", np.int32),
-        "missing_left": joined("default_left", np.bool_),
-        "value": np.where(left < 0, condition, 0.0).astype(np.float64),
-        "base": np.broadcast_to(base, n_classes).astype(np.float64),
-    }
-    return Trees.loaded(tensors, width, n_classes)
+    def _probabilities(self, inputs: Array) -> Array:
+        table = need("xgboost", type(self).__name__).DMatrix(inputs.astype(np.float32))
+        return self.booster_.predict(table).astype(np.float64)
 
 
 @baseline(
-    "Carrière and Blumberg 2020; by multipers", "persistence", cost=200.0, rows={"MP-I": {}}
+    "MP-I", recipe="Carrière and Blumberg 2020; by multipers", order=11, cost=200.0, needs="persistence",
+    published={"persistence": "64.1 66.0"},
 )  # fmt: skip
 @options
 class MPImage(PersistenceClassifier):
@@ -269,7 +156,7 @@ class MPImage(PersistenceClassifier):
     The module of homology over the box of the training set is approximated by a sum of interval modules
     (the candidate decomposition of multipers: barcodes along parallel lines, matched from line to line). An
     interval I weighs w(I), the largest e with a point x so that x and x + (e, e) are both in I (and in the
-    box), and the image at x is the sum over all I of w(I)^power exp(-d(x, I)^2 / (2 s^2)), d being the
+    box), and the image at x is the sum over all I of w(I) exp(-d(x, I)^2 / (2 s^2)), d being the
     distance by the larger coordinate. The published images match the lines by vineyards, multipers by its
     own rule: the same kind of decomposition, not the identical one.
 
@@ -283,7 +170,7 @@ class MPImage(PersistenceClassifier):
     ----------
     classes_ : the labels
     frame_ : bandwidth, largest radius and range of codensity, as fixed on the training clouds
-    trees_ : the trees, as arrays
+    booster_ : the trees of XGBoost
 
     Examples
     --------
@@ -291,26 +178,19 @@ class MPImage(PersistenceClassifier):
     >>> import heatfield_bench as hb
     >>> clouds, labels = hf.datasets.make_processes(n_per_class=4, strauss_steps=4000)
     >>> model = hb.baselines.MPImage(resolution=8, n_estimators=5)
-    >>> rows = model.fit_transform(clouds, labels)
-    >>> rows.shape, model.transform(clouds[:2]).shape, model.predict(clouds[:2]).shape
-    ((16, 128), (2, 128), (2,))
-    >>> bool((model.predict_proba_features(rows) == model.predict_proba(clouds)).all())
-    True
+    >>> model.fit(clouds, labels).transform(clouds[:2]).shape, model.predict(clouds[:2]).shape
+    ((2, 128), (2,))
     """
 
     smoothing: float = option("s, in sides of the box.", number(above=0), default=0.05)
-    power: float = option("Of the weight of an interval.", number(above=0), default=1.0)
-    max_error: float = option(
-        "Distance between neighbouring lines, in sides of the box.", number(above=0), default=0.02
-    )
 
     def _vector(self, complex_: Bifiltration) -> Array:
         found = np.zeros((len(self.degrees), self.resolution, self.resolution))
         if len(complex_.simplices[0]):
-            module = candidate_decomposition(complex_, self.max_error)
+            module = candidate_decomposition(complex_, 0.02)
             grid = [np.linspace(0.0, 1.0, self.resolution)] * 2
             found[:] = module.representation(
-                degrees=list(self.degrees), bandwidth=self.smoothing, p=self.power, grid=grid,
+                degrees=list(self.degrees), bandwidth=self.smoothing, p=1.0, grid=grid,
                 kernel="gaussian", normalize=False, n_jobs=1,
             )  # fmt: skip
         return found.ravel()
@@ -327,7 +207,10 @@ def candidate_decomposition(complex_: Bifiltration, max_error: float) -> Any:
     return multipers.module_approximation(tree, box=box, max_error=max_error, n_jobs=1)
 
 
-@baseline("Vipond 2020; own implementation", "persistence", cost=200.0, rows={"MP-L": {}})
+@baseline(
+    "MP-L", recipe="Vipond 2020; own implementation", order=12, cost=200.0, needs="persistence",
+    published={"persistence": "37.2 50.2"},
+)  # fmt: skip
 @options
 class MPLandscape(PersistenceClassifier):
     """Classify clouds by multiparameter persistence landscapes (Vipond 2020), with XGBoost.
@@ -400,9 +283,13 @@ def _tents(birth: Any, death: Any, places: Any, largest: Any) -> None:
 
 
 @baseline(
-    "Loiseaux et al. 2023; own implementation", "persistence", cost=100.0,
-    # Loops alone: how much the components, and with them the number of points, contribute.
-    rows={"MP-HSM-C": {}, "MP-HSM-C, degree 1": {"degrees": [1]}},
+    "MP-HSM-C", recipe="Loiseaux et al. 2023; own implementation", order=14, cost=100.0, needs="persistence",
+    published={"persistence": "57.0 70.7"},
+)  # fmt: skip
+# Loops alone: how much the components, and with them the number of points, contribute.
+@baseline(
+    "MP-HSM-C, degree 1", recipe="as MP-HSM-C", order=15, cost=100.0, needs="persistence",
+    options={"degrees": [1]},
 )  # fmt: skip
 @options
 class MPSignedMeasure(PersistenceClassifier):
@@ -452,7 +339,8 @@ def signed_measure(complex_: Bifiltration, degree: int, nodes: Array) -> Array:
 
 
 @baseline(
-    "Xin et al. 2023; own implementation, not checked against theirs", "persistence", cost=800.0
+    "GRIL", recipe="Xin et al. 2023; own implementation, not checked against theirs", order=13,
+    cost=800.0, needs="persistence", published={"persistence": "74.9 61.1"},
 )  # fmt: skip
 @options
 class GRIL(PersistenceClassifier):
@@ -478,6 +366,9 @@ class GRIL(PersistenceClassifier):
     >>> hb.baselines.GRIL(resolution=6, n_estimators=5).fit_transform(clouds, labels).shape
     (16, 360)
     """
+
+    # Some 1,500 points make as many components, of which it would compare all with all.
+    many_points: ClassVar = {"degrees": [1]}
 
     resolution: int = option("Nodes of the regular grid in each direction.", count(2), default=32)
     length: int = option("l, of the worms; 1 is squares alone.", count(1), default=2)

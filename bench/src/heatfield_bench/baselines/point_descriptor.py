@@ -1,4 +1,4 @@
-"""Point descriptors: what they share (checks, threads, pooling, names), and the classifier on top of them."""
+"""What point descriptors share: checks, threads, pooling, names."""
 
 from __future__ import annotations
 
@@ -9,22 +9,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from heatfield._base.check import Array, as_clouds, as_points, check_choice, thread_count
+from heatfield._base.check import Array, as_clouds, as_points, thread_count
 from heatfield._base.threads import pieces, run_pieces
 from heatfield._features.cloud_input import CloudTransformer, check_same_dims
 from heatfield._features.describe import pooled
 from heatfield._features.layout import STATISTICS, Layout
 from heatfield._features.schedule import warn_of_empty
-from heatfield.models.classifier import HeadClassifier
-from heatfield.models.heads import Tensors
-from heatfield.models.saving import from_plain, plain
-from heatfield.options import check_options, option, options
-
-from .estimator import BaselineClassifier, Entry, range_of
+from heatfield.options import check_options
 
 
 class PointDescriptor(CloudTransformer, ABC):
@@ -34,7 +28,7 @@ class PointDescriptor(CloudTransformer, ABC):
     cloud (`_features`). Everything a user sees beyond that is here.
     """
 
-    entry: ClassVar[Entry]
+    family = "descriptor"
     # Most coordinates per point, or None where the method works in any dimension.
     _most_dims: ClassVar[int | None] = None
     # Whether features come from large eigenvalue problems: the threads of BLAS would then fight with
@@ -148,12 +142,6 @@ class PointDescriptor(CloudTransformer, ABC):
         channels, _, steps = self._axes()
         return len(channels) * len(STATISTICS) * steps
 
-    def _check_columns(self, count: int) -> None:
-        """A ValueError where a cloud has another number of columns; their names take memory."""
-        self._settings()
-        if self._width() != count:
-            raise ValueError(f"its descriptor has {self._width()} columns, its numbers are for {count}")
-
     def _check_dims(self, points: Array, name: str) -> None:
         n = points.shape[1]
         if self._most_dims is not None and n > self._most_dims:
@@ -194,97 +182,3 @@ def in_unit_ball(points: Array) -> Array | None:
     radius = float(np.sqrt((space**2).sum(axis=1).max()))
     extent = float(np.ptp(points, axis=0).max())
     return space / radius if extent > 0.0 else None
-
-
-# Only these are built by name, so that a file can name no other code.
-DESCRIPTORS = ("FPFH", "HKS", "WKS", "LocalCovariance")
-
-
-@options
-class DescriptorClassifier(HeadClassifier, BaselineClassifier):
-    """Classify point clouds by a descriptor baseline, with the same read-out as `HFSClassifier`.
-
-    Gaps are filled with the median of the training set, features standardised (those constant up to round-off
-    set to 0), and read out by one of its heads. So a comparison with `HFSClassifier` compares
-    representations, not classifiers.
-
-    Guide: ``heatfield docs guide/baselines_descriptors``.
-
-    Parameters
-    ----------
-    descriptor : str or estimator
-        "FPFH", "HKS", "WKS" or "LocalCovariance" with their defaults, or such an estimator with its
-        own settings.
-    {options}
-
-    Attributes
-    ----------
-    classes_ : the labels
-    descriptor_ : the fitted descriptor
-    head_, head_scores_, readout_ : as of `HFSClassifier`
-
-    Examples
-    --------
-    >>> import heatfield as hf
-    >>> import heatfield_bench as hb
-    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=12, n_points=150)
-    >>> model = hb.baselines.DescriptorClassifier(hb.baselines.HKS(n_pairs=40), head="lda")
-    >>> model.fit(clouds[::2], labels[::2]).score(clouds[1::2], labels[1::2]) > 0.3
-    True
-    >>> rows = hb.baselines.HKS(n_pairs=40).fit_transform(clouds)  # once, for all splits
-    >>> model.fit_features(rows[::2], labels[::2], n_dims=2).predict_features(rows[1::2]).shape
-    (30,)
-    """
-
-    _apart = ("descriptor",)
-    dtype, tol, method = "float64", None, "dense"  # features are exact, in double precision
-
-    descriptor: str | PointDescriptor = option("The descriptor.", kw_only=False, default="FPFH")
-
-    def _learn(self, clouds: list[Array], labels: np.ndarray) -> None:
-        self._check_settings(labels, clouds[0].shape[1], None)
-        self.descriptor_ = self._descriptor(clouds[0].shape[1])
-        features = self.descriptor_.fit_transform(clouds)
-        self._fit_head(features, labels, self._scaler(True), None)
-        self.input_range_ = range_of(clouds)
-
-    def _inputs(self, clouds: list[Array]) -> Array:
-        return self.descriptor_.set_params(n_jobs=self.n_jobs).transform(clouds)
-
-    def _descriptor(self, n_dims: int) -> PointDescriptor:
-        if isinstance(self.descriptor, PointDescriptor):
-            descriptor = clone(self.descriptor)
-        elif isinstance(self.descriptor, str):
-            descriptor = named_descriptor(self.descriptor)
-        else:
-            raise ValueError(
-                f"descriptor must be one of {', '.join(map(repr, DESCRIPTORS))} or such an estimator, "
-                f"got {self.descriptor!r}"
-            )
-        descriptor.set_params(n_jobs=self.n_jobs)
-        descriptor.n_dims_ = n_dims
-        return descriptor
-
-    def _packed(self) -> tuple[dict[str, Any], Tensors]:
-        name = type(self.descriptor_).__name__
-        if name not in DESCRIPTORS or type(named_descriptor(name)) is not type(self.descriptor_):
-            raise ValueError(
-                f"cannot save a classifier on {self.descriptor_!r}: it is not a descriptor of this library"
-            )
-        params = {k: plain(v, k) for k, v in self.descriptor_.get_params(deep=False).items()}
-        metadata, tensors = super()._packed()
-        return metadata | {"descriptor": {"name": name, "params": params}}, tensors
-
-    def _unpack(self, metadata: Mapping[str, Any], tensors: Tensors) -> None:
-        check_options(self)
-        saved = metadata["descriptor"]
-        params = {k: from_plain(v) for k, v in saved["params"].items()}
-        self.descriptor = named_descriptor(saved["name"], params)
-        super()._unpack(metadata, tensors)
-
-
-def named_descriptor(name: str, params: Mapping[str, Any] | None = None) -> PointDescriptor:
-    """A descriptor of this package by its name."""
-    from . import registry
-
-    return registry.class_named(check_choice(name, "descriptor", DESCRIPTORS))(**(params or {}))

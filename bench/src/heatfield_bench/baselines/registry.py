@@ -1,107 +1,182 @@
-"""Which baselines there are, and whether they can be used here; each class says the rest itself."""
+"""What all baselines share: their entries in the registry, and `fit`, checks and predictions of classifiers.
+
+`baseline` on a class is its one entry: the list of methods, the extras that they need, recipes, published
+figures and the order of rows in tables are read from it. A module of this folder is found by itself.
+"""
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
-from typing import Any
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Self, TypeVar
 
-# The module of each, in the order of the tables.
-HOME = {
-    "FPFH": "fpfh", "HKS": "spectral", "WKS": "spectral", "LocalCovariance": "local_covariance",
-    "PointNet": "networks", "PointNet2": "networks", "DGCNN": "networks", "PointTransformer": "networks",
-    "VNDGCNN": "networks", "MPImage": "persistence", "MPLandscape": "persistence",
-    "MPSignedMeasure": "persistence", "GRIL": "persistence", "GraphCode": "graphcode",
-}  # fmt: skip
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from heatfield._base.check import Array, as_clouds
+from heatfield._features.cloud_input import CloudEstimator, check_same_dims
+from heatfield.models.read_out import Labels, checked_training
+
+from .._tools import install, missing
+
+C = TypeVar("C", bound=type)
+# What a row of a table may be shown in besides the main one; the last two are of descriptors alone.
+BESIDE = ("rotation", "runtime", "curve", "robustness")
 
 
-def class_named(name: str) -> Any:
-    """A baseline by its name."""
-    return getattr(importlib.import_module(f".{HOME[name]}", __package__), name)
-
-
-@dataclass(frozen=True)
-class Record:
-    """What is known of a method here.
-
-    Guide: ``heatfield docs guide/baselines``.
-
-    Attributes
-    ----------
-    name : str
-    installed : bool
-    missing : str
-        One sentence with the command that brings what is missing; empty if nothing is.
-    parameters : int or None
-        Of its network, with 3 coordinates and 40 classes; None where it has none, or torch is missing.
-    source : str
-        Where its recipe comes from.
-
-    Examples
-    --------
-    >>> import heatfield_bench as hb
-    >>> hb.baselines.Record("HKS", True, "", None, "Sun et al. 2009").installed
-    True
-    """
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A row of the tables."""
 
     name: str
-    installed: bool
-    missing: str
-    parameters: int | None
-    source: str
+    kind: type
+    recipe: str  # where it comes from
+    order: int  # where tables show it
+    cost: float  # as of `Method`
+    needs: str = ""  # extras, separated by commas
+    published: Mapping[str, str] = field(default_factory=dict)  # by table, as `_methods.SETS` has the columns
+    options: Mapping[str, Any] = field(default_factory=dict)  # that differ from the defaults of the class
+    beside: tuple[str, ...] = BESIDE  # tables that show it besides the main one
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """By name."""
+        return tuple(self.needs.split(",")) if self.needs else ()
 
 
-class Records(list[Record]):
-    """A list of records that prints as a table.
-
-    Guide: ``heatfield docs guide/baselines``.
-
-    Examples
-    --------
-    >>> import heatfield_bench as hb
-    >>> hb.baselines.Records([hb.baselines.Record("HKS", True, "", None, "Sun et al. 2009")])
-    method  installed  parameters  recipe
-    HKS     yes                    Sun et al. 2009
-    """
-
-    def __repr__(self) -> str:
-        rows = [("method", "installed", "parameters", "recipe")]
-        for record in self:
-            count = "" if record.parameters is None else f"{record.parameters:,}"
-            rows.append((record.name, "yes" if record.installed else "no", count, record.source))
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
-        lines = [
-            f"{name:<{widths[0]}}  {here:<{widths[1]}}  {count:>{widths[2]}}  {source}"
-            for name, here, count, source in rows
-        ]
-        return "\n".join([*lines, *(record.missing for record in self if record.missing)])
+_ENTRIES: list[Entry] = []
 
 
-def available() -> Records:
-    """All baselines: installed or what is missing, size of the network, source of the recipe.
+def baseline(name: str, **entry: Any) -> Callable[[C], C]:
+    """Decorate a method that the paper compares with, once for each row that it makes: see `Entry`."""
+
+    def register(kind: C) -> C:
+        _ENTRIES.append(Entry(name=name, kind=kind, **entry))
+        return kind
+
+    return register
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """All rows in their order; the modules of this folder are imported."""
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        importlib.import_module(f"{__package__}.{module.name}")
+    return tuple(sorted(_ENTRIES, key=lambda entry: entry.order))
+
+
+def classes() -> dict[str, type]:
+    """The classes of all rows by name, in the order of their rows."""
+    return {entry.kind.__name__: entry.kind for entry in entries()}
+
+
+def available() -> dict[str, str]:
+    """All baselines: what each needs that is not installed here, else its recipe and size.
 
     Guide: ``heatfield docs guide/baselines``.
 
     Returns
     -------
-    records : Records
-        One `Record` per method; it prints as a table.
+    words : dict
+        By the name of the class. The size is that of its network, with 3 coordinates and 40 classes.
 
     Examples
     --------
     >>> import heatfield_bench as hb
-    >>> table = hb.baselines.available()
-    >>> [record.name for record in table][4:9]
+    >>> list(hb.baselines.available())[4:9]
     ['PointNet', 'PointNet2', 'DGCNN', 'PointTransformer', 'VNDGCNN']
+    >>> hb.baselines.available()["WKS"]
+    'Aubry et al. 2011'
     """
-    from .._tools import install, missing
-
-    found = Records()
-    for name in HOME:
-        kind = class_named(name)
-        absent = missing(kind.entry.needs)
-        words = f"{name} needs {', '.join(absent)}: {install(','.join(kind.entry.needs))}" if absent else ""
-        counts = hasattr(kind, "parameter_count") and not absent
-        parameters = kind.parameter_count(n_classes=40) if counts else None
-        found.append(Record(name, not absent, words, parameters, kind.entry.source))
+    found: dict[str, str] = {}
+    for entry in entries():
+        name, absent, words = entry.kind.__name__, missing(entry.extras), entry.recipe
+        if absent:
+            words = f"{name} needs {', '.join(absent)}: {install(entry.needs)}"
+        elif hasattr(entry.kind, "parameter_count"):
+            words += f"; {entry.kind.parameter_count(40):,} parameters"
+        found.setdefault(name, words)
     return found
+
+
+def yes_or_no(value: Any, name: str) -> bool:
+    """A check of options: True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+class BaselineClassifier(ClassifierMixin, CloudEstimator):
+    """A classifier over lists of clouds.
+
+    A subclass learns (`_learn`), turns clouds into what its model is fed with (`_inputs`; by default they
+    are that) and gives probabilities of it (`_probabilities`).
+    """
+
+    def _learn(self, clouds: list[Array], labels: NDArray[np.int64], n_classes: int) -> None:
+        """Learn from checked clouds and positions of classes."""
+        raise NotImplementedError
+
+    def _probabilities(self, inputs: Any) -> Array:
+        raise NotImplementedError
+
+    def _inputs(self, clouds: list[Array]) -> Any:
+        return clouds
+
+    def _checked_inputs(self, clouds: Sequence[ArrayLike]) -> Any:
+        """Of new clouds."""
+        check_is_fitted(self, "classes_")
+        checked = as_clouds(clouds)
+        check_same_dims(checked, self.n_dims_, type(self).__name__)
+        return self._inputs(checked)
+
+    def fit(self, clouds: Sequence[ArrayLike], y: Labels) -> Self:
+        """Learn from a list of clouds and their labels.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+        y : sequence of N labels
+
+        Returns
+        -------
+        self
+        """
+        checked, labels = checked_training(clouds, y)
+        self._forget()
+        classes, positions = np.unique(labels, return_inverse=True)
+        self._learn(checked, positions.astype(np.int64), len(classes))
+        self.n_dims_, self.classes_ = checked[0].shape[1], classes
+        return self
+
+    def predict_proba(self, clouds: Sequence[ArrayLike]) -> Array:
+        """The probability of each class for each cloud.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+
+        Returns
+        -------
+        probabilities : (N, classes)
+        """
+        return self._probabilities(self._checked_inputs(clouds))
+
+    def predict(self, clouds: Sequence[ArrayLike]) -> NDArray[Any]:
+        """The most probable class of each cloud.
+
+        Parameters
+        ----------
+        clouds : sequence of array_like (m_i, n)
+
+        Returns
+        -------
+        labels : (N,)
+        """
+        return self.classes_[self.predict_proba(clouds).argmax(axis=1)]

@@ -15,8 +15,8 @@ limit to colimit agree, so that one end of both suffices:
   M(b_{k+1}) of all elements of M(m_k) whose image in M(b_k) is in N.
 
 The rank is the dimension of the image of S in M(b_n) modulo N. The module is given by the bars of its
-slices and the maps between them (`slices`): M at a node has the bars alive there as a basis. Elements are
-bit sets. Nodes below the grid have no homology, beyond its end everything stays as it is.
+slices and the maps between them (`bifiltration.sliced`): M at a node has the bars alive there as a basis.
+Elements are bit sets. Nodes below the grid have no homology, beyond its end everything stays as it is.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ import numpy as np
 from heatfield._base.check import Array
 
 from .._tools import compiled
-from .bifiltration import Bifiltration
-from .slices import _add, _flip, _last, sliced
+from .bifiltration import Bifiltration, _add, _flip, _last, sliced
 
 
 def worm_widths(complex_: Bifiltration, degree: int, resolution: int, length: int, count: int) -> Array:

@@ -1,6 +1,7 @@
 """The networks that the paper compares with, in plain torch: clouds (B, m, 3) in, logits (B, classes) out.
 
-`heatfield_bench.baselines` trains them on lists of clouds.
+`heatfield_bench.baselines` trains them on lists of clouds. Their arguments are what ``network=`` of the
+estimators overrides.
 """
 
 from .dgcnn import DGCNN, VNDGCNN

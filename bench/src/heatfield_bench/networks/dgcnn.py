@@ -27,54 +27,20 @@ from heatfield.nn.dgcnn import HFSDGCNN, DGCNNParts, nearest
 from heatfield.nn.segments import segment_mean_and_max
 
 from .._tools import SUMS, compiled
-from .layers import checked_widths
+from .layers import checked_widths, read_out, starts_of
 
 
 class DGCNN(HFSDGCNN):
-    """The published DGCNN: `heatfield.nn.HFSDGCNN` without heat features, on coordinates in space.
-
-    Guide: ``heatfield docs guide/baselines``.
-
-    Parameters
-    ----------
-    n_classes : int
-    **parts :
-        k, widths, embedding, head, dropout: see `heatfield.nn.HFSDGCNN`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from heatfield_bench.networks import DGCNN
-    >>> net = DGCNN(40)
-    >>> sum(p.numel() for p in net.parameters())
-    1809576
-    >>> net(torch.randn(2, 50, 3)).shape
-    torch.Size([2, 40])
-    """
+    """The published DGCNN: `heatfield.nn.HFSDGCNN` without heat features, on coordinates in space."""
 
     def __init__(self, n_classes: int, **parts: Unpack[DGCNNParts]) -> None:
         super().__init__(0, 3, n_classes, **parts)
 
     def forward(self, points: Tensor) -> Tensor:  # type: ignore[override]
-        """Logits (B, classes) of clouds (B, m, 3).
-
-        Parameters
-        ----------
-        points : (B, m, 3)
-            Clouds of one size.
-
-        Returns
-        -------
-        logits : (B, classes)
-        """
+        """Logits (B, classes) of clouds (B, m, 3)."""
         rows = points.reshape(-1, 3)
         starts = starts_of(points)
         return super().forward(rows[:, :0], rows, starts)
-
-
-def starts_of(points: Tensor) -> Tensor:
-    """Where the clouds of (B, m, n) begin if their points are put in one table, (B + 1,)."""
-    return torch.arange(points.shape[0] + 1, device=points.device) * points.shape[1]
 
 
 EPS = 1e-6  # as published: a vector of length 0 has no direction
@@ -379,37 +345,11 @@ class VectorEdges(nn.Module):
 class VNDGCNN(nn.Module):
     """The published classifier with mean pooling over neighbours.
 
-    A third of DGCNN's widths, as each feature has three coordinates: edges 21, 21, 42, 85 with k = 20; all
-    joined to 341 vectors, which share one direction; their mean beside them; a frame of three vectors learned
-    from all, in whose coordinates nothing turns; maximum and mean over points; 512, 256 with dropout 0.5.
-
-    A shift of the cloud changes the logits: clouds are to be centred, as the estimator does.
-
-    Guide: ``heatfield docs guide/baselines``.
-
-    Parameters
-    ----------
-    n_classes : int
-    k : int
-        Neighbours, the point itself included.
-    widths : sequence of int
-        Vectors of the edge layers.
-    embedding : int
-        Vectors after they are joined.
-    head : sequence of int
-    dropout : float
-
-    Examples
-    --------
-    >>> import torch
-    >>> from heatfield_bench.networks import VNDGCNN
-    >>> net = VNDGCNN(40).eval()
-    >>> sum(p.numel() for p in net.parameters())
-    2899830
-    >>> cloud = torch.randn(1, 50, 3)
-    >>> turn, _ = torch.linalg.qr(torch.randn(3, 3))
-    >>> bool(torch.allclose(net(cloud), net(cloud @ turn), atol=1e-4))
-    True
+    A third of DGCNN's widths, as each feature has three coordinates: edges 21, 21, 42, 85 with k = 20 (the
+    point itself is one); all joined to 341 vectors, which share one direction; their mean beside them; a
+    frame of three vectors learned from all, in whose coordinates nothing turns; maximum and mean over points;
+    512, 256 with dropout 0.5. A shift of the cloud changes the logits: clouds are to be centred, as the
+    estimator does.
     """
 
     def __init__(
@@ -432,26 +372,11 @@ class VNDGCNN(nn.Module):
         few = max(1, embedding // 2)
         self.frame = nn.ModuleList([VectorLayer(2 * embedding, embedding), VectorLayer(embedding, few)])
         self.axes = nn.Linear(few, 3, bias=False)
-        layers: list[nn.Module] = []
-        before = 12 * embedding  # coordinates of twice as many vectors, their maximum and mean
-        for after in checked_widths(head, "head"):
-            layers += [nn.Linear(before, after), nn.BatchNorm1d(after)]
-            layers += [nn.LeakyReLU(SLOPE), nn.Dropout(dropout)]
-            before = after
-        self.head = nn.Sequential(*layers, nn.Linear(before, n_classes))
+        # Coordinates of twice as many vectors, their maximum and mean.
+        self.head = read_out(12 * embedding, head, n_classes, dropout, nn.LeakyReLU(SLOPE))
 
     def forward(self, points: Tensor) -> Tensor:
-        """Logits (B, classes) of clouds (B, m, 3).
-
-        Parameters
-        ----------
-        points : (B, m, 3)
-            Centred clouds: a shift changes the logits.
-
-        Returns
-        -------
-        logits : (B, classes)
-        """
+        """Logits (B, classes) of clouds (B, m, 3)."""
         batch, m, _ = points.shape
         starts = starts_of(points)
         vectors = points.reshape(-1, 3, 1)

@@ -1,15 +1,8 @@
-"""The network over graphcodes: graph attention, the maximum of each slice, a dense head; and its training.
-
-Attention is a sum over the edges of a graph: one compiled pass on a processor. Edges lie in the order of the
-nodes they lead to; ``starts`` (P + 1,) says where those of each node begin. Elsewhere than on a processor
-torch's own operations do the same, with tables of one row per edge.
-"""
+"""The network over graphcodes: graph attention, the maximum of each slice, a dense head; and its training."""
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -20,120 +13,24 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from heatfield._base.check import Array
+from heatfield.jobs import key_of
 from heatfield.nn.learner import TrainedNetwork, softmax
 from heatfield.nn.segments import owners, segment_softmax, segment_sum
 from heatfield.nn.training import Training
 
-from .._tools import SUMS, compiled
-
 SLOPE = 0.2
 
 
-@compiled(SUMS)
-def _forward(
-    values: Any, said: Any, heard: Any, source: Any, starts: Any, raw: Any, weights: Any, out: Any
-) -> None:
-    nodes, heads, width = values.shape
-    for i in range(nodes):
-        first, last = starts[i], starts[i + 1]
-        for h in range(heads):
-            top = np.float32(-np.inf)
-            for e in range(first, last):
-                score = said[source[e], h] + heard[i, h]
-                score = score if score > 0 else np.float32(SLOPE) * score
-                raw[e, h] = score
-                top = max(top, score)
-            total = np.float32(0.0)
-            for e in range(first, last):
-                weights[e, h] = np.exp(raw[e, h] - top)
-                total += weights[e, h]
-            for e in range(first, last):
-                weights[e, h] /= total
-                weight, row = weights[e, h], values[source[e], h]
-                for c in range(width):
-                    out[i, h, c] += weight * row[c]
-
-
-@compiled(SUMS)
-def _backward(
-    given: Any, values: Any, source: Any, starts: Any, raw: Any, weights: Any, to_values: Any, to_said: Any,
-    to_heard: Any,
-) -> None:  # fmt: skip
-    nodes, heads, width = values.shape
-    shares = np.empty(raw.shape[0], np.float32)
-    for i in range(nodes):
-        first, last = starts[i], starts[i + 1]
-        for h in range(heads):
-            mean = np.float32(0.0)
-            for e in range(first, last):
-                j, weight, share = source[e], weights[e, h], np.float32(0.0)
-                row, back, mine = values[j, h], to_values[j, h], given[i, h]
-                for c in range(width):
-                    share += mine[c] * row[c]
-                for c in range(width):
-                    back[c] += weight * mine[c]
-                shares[e] = share
-                mean += weight * share
-            for e in range(first, last):
-                change = weights[e, h] * (shares[e] - mean)
-                change = change if raw[e, h] > 0 else np.float32(SLOPE) * change
-                to_said[source[e], h] += change
-                to_heard[i, h] += change
-
-
-def _arrays(*tensors: Tensor) -> Any:
-    """As NumPy sees them; those that are written to are contiguous, and not copied."""
-    return [tensor.detach().contiguous().numpy() for tensor in tensors]
-
-
-class _Attend(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, values: Tensor, said: Tensor, heard: Tensor, source: Tensor, starts: Tensor
-    ) -> Tensor:
-        raw = values.new_empty(len(source), values.shape[1])
-        weights, out = torch.empty_like(raw), torch.zeros_like(values)
-        tensors = (values, said, heard, source, starts, raw, weights, out)
-        _forward(*_arrays(*tensors))
-        ctx.save_for_backward(values, source, starts, raw, weights)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, *given: Tensor) -> tuple[Tensor | None, ...]:
-        values, source, starts, raw, weights = ctx.saved_tensors
-        to_values = torch.zeros_like(values)
-        to_said, to_heard = values.new_zeros(values.shape[:2]), values.new_zeros(values.shape[:2])
-        tensors = (given[0], values, source, starts, raw, weights, to_values, to_said, to_heard)
-        _backward(*_arrays(*tensors))
-        return to_values, to_said, to_heard, None, None
-
-
 def attend(values: Tensor, said: Tensor, heard: Tensor, source: Tensor, starts: Tensor) -> Tensor:
-    """(P, heads, C): the sum over the edges j -> i of softmax_j LeakyReLU(said_j + heard_i) values_j."""
-    if values.device.type == "cpu" and values.dtype == torch.float32:
-        _check(source, starts, values.shape[0])  # compiled code would read beyond
-        return _Attend.apply(values.contiguous(), said, heard, source, starts)
-    return attend_by_torch(values, said, heard, source, starts)
+    """(P, heads, C): the sum over the edges j -> i of softmax_j LeakyReLU(said_j + heard_i) values_j.
 
-
-def attend_by_torch(values: Tensor, said: Tensor, heard: Tensor, source: Tensor, starts: Tensor) -> Tensor:
-    """The same by torch's own operations."""
+    Edges lie in the order of the nodes they lead to, those of node i from ``starts[i]`` on.
+    """
     count = values.shape[0]
     target, _ = owners(starts, len(source))
-    scores = torch.nn.functional.leaky_relu(said[source] + heard[target], SLOPE)
+    scores = nn.functional.leaky_relu(said[source] + heard[target], SLOPE)
     spoken = values[source] * segment_softmax(scores, target, count)[:, :, None]
     return segment_sum(spoken.flatten(1), target, count).view_as(values)
-
-
-def _check(source: Tensor, starts: Tensor, nodes: int) -> None:
-    """A ValueError where edges lead out of the graph."""
-    if starts.shape != (nodes + 1,) or source.dtype != torch.int64 or starts.dtype != torch.int64:
-        raise ValueError(
-            f"starts must have {nodes + 1} integers for {nodes} nodes, got {tuple(starts.shape)}"
-        )
-    wrong = starts[0] != 0 or starts[-1] != len(source) or bool((torch.diff(starts) < 0).any())
-    if wrong or (len(source) and not 0 <= int(source.min()) <= int(source.max()) < nodes):
-        raise ValueError(f"the edges lead out of the graph of {nodes} nodes")
 
 
 class GraphAttention(nn.Module):
@@ -163,20 +60,8 @@ class GraphAttention(nn.Module):
 class GraphCodeNet(nn.Module):
     """Bars of all slices as nodes, to logits.
 
-    Parameters
-    ----------
-    inputs : int
-        Features of a node.
-    cells : int
-        Slices times degrees of homology: what is pooled apart.
-    n_classes : int
-    widths : sequence of int
-        Of the attention layers; each is followed by ReLU.
-    heads : int
-        Heads of attention in each layer.
-    head : sequence of int
-        Hidden layers of the dense part, each with ReLU and dropout.
-    dropout : float
+    ``inputs`` are the features of a node, ``cells`` slices times degrees of homology, which are pooled apart;
+    attention layers of ``widths`` with ``heads`` each, then hidden layers ``head`` with ReLU and dropout.
     """
 
     def __init__(
@@ -274,7 +159,11 @@ class GraphLearner(TrainedNetwork):
         self.mean = table.values.mean(axis=0, dtype=np.float64)
         spread = table.values.std(axis=0, dtype=np.float64)
         self.scale = np.where(spread > 1e-12, spread, 1.0)
-        fingerprint = "" if options.checkpoint is None else self._fingerprint(table, labels, options)
+        fingerprint = ""
+        if options.checkpoint is not None:  # all that the weights depend on
+            settings = asdict(replace(options, checkpoint=None, progress=None))
+            own = [self.inputs, self.cells, self.n_classes, repr(self.options), settings]
+            fingerprint = key_of(own, *(np.asarray(part) for part in vars(table).values()), labels)
         self._train(lambda: self._batches(table), labels, None, options, fingerprint)
 
     def probabilities(self, table: Any) -> Array:
@@ -289,24 +178,3 @@ class GraphLearner(TrainedNetwork):
     ) -> Tensor:
         rows, cell, source, starts, clouds = inputs
         return network(rows, cell, source, starts, int(clouds))
-
-    def _fingerprint(self, table: Any, labels: NDArray, options: Training) -> str:
-        """A hash of the data and of every setting that the weights depend on."""
-        settings = asdict(replace(options, checkpoint=None, progress=None))
-        text = json.dumps(
-            [self.inputs, self.cells, self.n_classes, self.options, settings], sort_keys=True, default=repr
-        )
-        digest = hashlib.sha256(text.encode())
-        for part in (*vars(table).values(), labels):
-            digest.update(np.ascontiguousarray(part).tobytes())
-        return digest.hexdigest()
-
-    def tensors(self) -> dict[str, NDArray]:
-        """Everything learnt, as arrays."""
-        return super().tensors() | {"nodes.mean": self.mean, "nodes.scale": self.scale}
-
-    def load(self, tensors: Mapping[str, NDArray]) -> None:
-        """Take over what `tensors` gave; a ValueError where a name, shape or type is not this network's."""
-        names = ("nodes.mean", "nodes.scale")
-        self._load(tensors, dict.fromkeys(names, ((self.inputs,), torch.float64)))
-        self.mean, self.scale = (np.array(tensors[name]) for name in names)

@@ -1,8 +1,7 @@
 """What several networks are put together from: shared layers over rows, and which points a layer sees.
 
-Farthest points, balls and nearest points of clouds of one size, (B, m, n): single precision on a processor is
-compiled, one pass per cloud; elsewhere torch's own operations do the same for all clouds of the batch at
-once. Squared distances are sums of squared differences in both.
+Farthest points and balls of clouds of one size, (B, m, n), are found on the processor, cloud by cloud, by
+sums of squared differences.
 """
 
 from __future__ import annotations
@@ -14,7 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from heatfield import _core
 from heatfield._base.check import check_count
+from heatfield.nn.dgcnn import nearest
 
 from .._tools import compiled
 
@@ -36,11 +37,13 @@ def shared_layers(before: int, widths: Sequence[int], name: str) -> nn.Sequentia
     return nn.Sequential(*layers)
 
 
-def read_out(before: int, widths: Sequence[int], n_classes: int, dropout: float) -> nn.Sequential:
-    """Linear, batch norm, ReLU and dropout a hidden layer, then the classes."""
+def read_out(
+    before: int, widths: Sequence[int], n_classes: int, dropout: float, activation: nn.Module | None = None
+) -> nn.Sequential:
+    """Linear, batch norm, ReLU (or another) and dropout a hidden layer, then the classes."""
     layers: list[nn.Module] = []
     for after in checked_widths(widths, "head"):
-        layers += [nn.Linear(before, after), nn.BatchNorm1d(after), nn.ReLU(inplace=True)]
+        layers += [nn.Linear(before, after), nn.BatchNorm1d(after), activation or nn.ReLU(inplace=True)]
         layers.append(nn.Dropout(dropout))
         before = after
     return nn.Sequential(*layers, nn.Linear(before, n_classes))
@@ -87,12 +90,13 @@ def counted_norm(norm: nn.BatchNorm1d, rows: Tensor, often: Tensor) -> Tensor:
     return torch.addcmul(norm.bias, scaled, norm.weight)
 
 
-def _is_compiled(points: Tensor) -> bool:
-    return points.device.type == "cpu" and points.dtype == torch.float32
+def starts_of(points: Tensor) -> Tensor:
+    """Where the clouds of (B, m, n) begin if their points are put in one table, (B + 1,)."""
+    return torch.arange(points.shape[0] + 1, device=points.device) * points.shape[1]
 
 
 def _array(tensor: Tensor) -> Any:
-    return tensor.detach().contiguous().numpy()
+    return tensor.detach().cpu().float().contiguous().numpy()
 
 
 @torch.no_grad()
@@ -106,65 +110,29 @@ def farthest_points(points: Tensor, count: int) -> Tensor:
     batch, m, _ = points.shape
     if not 1 <= count <= m:
         raise ValueError(f"count must lie between 1 and the {m} points, got {count}")
-    out = torch.empty((batch, count), dtype=torch.int64, device=points.device)
-    centre = points.mean(dim=1)
-    if _is_compiled(points):
-        _farthest(_array(points), _array(centre), out.numpy())
-        return out
-    gaps = (points - centre[:, None]).square().sum(dim=2)
-    out[:, 0] = gaps.argmax(dim=1)
-    rows = torch.arange(batch, device=points.device)
-    gaps.fill_(torch.inf)
-    for place in range(1, count):
-        last = points[rows, out[:, place - 1]]
-        gaps = torch.minimum(gaps, (points - last[:, None]).square().sum(dim=2))
-        out[:, place] = gaps.argmax(dim=1)
-    return out
-
-
-@compiled()
-def _farthest(points: Any, centre: Any, out: Any) -> None:
-    batch, m, n = points.shape
-    gaps = np.empty(m, np.float32)
-    for b in range(batch):
-        last = centre[b]
-        for place in range(out.shape[1]):
-            best, at = np.float32(-1.0), 0
-            for i in range(m):
-                gap = np.float32(0.0)
-                for c in range(n):
-                    step = points[b, i, c] - last[c]
-                    gap += step * step
-                if place > 1 and gaps[i] < gap:  # the distance from the mean chose the first, and no more
-                    gap = gaps[i]
-                gaps[i] = gap
-                if gap > best:
-                    best, at = gap, i
-            out[b, place] = at
-            last = points[b, at]
+    out = np.empty((batch, count), np.int64)
+    for rows, cloud in zip(out, _array(points).astype(np.float64), strict=True):
+        sources = np.ascontiguousarray((cloud - cloud.mean(axis=0)).T)
+        rows[0] = (sources**2).sum(axis=0).argmax()
+        found = _core.farthest(sources, np.full(m, np.inf), rows, 0, count - 1)
+        rows[found:] = rows[0]  # only copies of chosen points are left
+    return torch.from_numpy(out).to(points.device)
 
 
 @torch.no_grad()
 def in_ball(centres: Tensor, points: Tensor, radius: float, count: int) -> tuple[Tensor, Tensor]:
     """Indices (B, q, count) of points nearer than ``radius`` to each centre, and how many differ (B, q).
 
-    Where more than ``count`` are, every so manyth by distance is taken, so that they reach from the centre to
+    Where more than ``count`` are, every k-th by distance is taken, so that they reach from the centre to
     the rim. (The published codes take those that come first in the file: an arbitrary part of the ball, too,
     but one that depends on the order of the points.) Where fewer are, the nearest comes first and fills up
     what is left; the published codes fill up with the first of the file. A ball without points gives the
     nearest point.
     """
     shape = (*centres.shape[:2], count)
-    if _is_compiled(points):
-        out, sizes = torch.empty(shape, dtype=torch.int64), torch.empty(shape[:2], dtype=torch.int64)
-        _ball(_array(centres), _array(points), np.float32(radius) ** 2, out.numpy(), sizes.numpy())
-        return out, sizes
-    gaps, order = _gaps(centres, points).sort(dim=2, stable=True)
-    found = (gaps < radius**2).sum(dim=2, keepdim=True).clamp(min=1)
-    place = torch.arange(count, device=points.device).expand(shape)
-    spread = place * found // count
-    chosen = order.gather(2, torch.where(found > count, spread, place.where(place < found, 0)))
-    return chosen, found[:, :, 0].clamp(max=count)
+    out, sizes = torch.empty(shape, dtype=torch.int64), torch.empty(shape[:2], dtype=torch.int64)
+    _ball(_array(centres), _array(points), np.float32(radius) ** 2, out.numpy(), sizes.numpy())
+    return out.to(points.device), sizes.to(points.device)
 
 
 @compiled()
@@ -200,42 +168,11 @@ def _ball(centres: Any, points: Any, limit: Any, out: Any, sizes: Any) -> None:
 
 
 @torch.no_grad()
-def nearest_points(centres: Tensor, points: Tensor, k: int) -> Tensor:
-    """Indices (B, q, min(k, m)) of the points nearest to each centre, nearest first."""
-    k = min(k, points.shape[1])
-    if not _is_compiled(points):
-        return _gaps(centres, points).topk(k, dim=2, largest=False).indices
-    out = torch.empty((*centres.shape[:2], k), dtype=torch.int64)
-    _nearest(_array(centres), _array(points), out.numpy())
-    return out
-
-
-@compiled()
-def _nearest(centres: Any, points: Any, out: Any) -> None:
-    batch, m, n = points.shape
-    k = out.shape[2]
-    best = np.empty(k, np.float32)
-    for b in range(batch):
-        for q in range(centres.shape[1]):
-            mine = out[b, q]
-            best[:] = np.inf
-            mine[:] = 0
-            for i in range(m):
-                gap = np.float32(0.0)
-                for c in range(n):
-                    step = points[b, i, c] - centres[b, q, c]
-                    gap += step * step
-                if gap < best[k - 1]:
-                    place = k - 1
-                    while place > 0 and gap < best[place - 1]:
-                        best[place], mine[place] = best[place - 1], mine[place - 1]
-                        place -= 1
-                    best[place], mine[place] = gap, i
-
-
-def _gaps(centres: Tensor, points: Tensor) -> Tensor:
-    """Squared distances (B, q, m), by differences: no digits are lost where points are close."""
-    return (centres[:, :, None] - points[:, None]).square().sum(dim=3)
+def nearest_points(points: Tensor, k: int) -> Tensor:
+    """Indices (B, m, min(k, m)) of the points nearest to each point, itself included."""
+    batch, m, _ = points.shape
+    rows = nearest(points.flatten(0, 1), starts_of(points), min(k, m), exact=True)
+    return rows.view(batch, m, -1) - starts_of(points)[:-1, None, None]
 
 
 def taken(values: Tensor, at: Tensor) -> Tensor:

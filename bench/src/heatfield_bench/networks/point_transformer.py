@@ -57,7 +57,7 @@ class _Block(nn.Module):
         )  # fmt: skip
 
     def forward(self, points: Tensor, values: Tensor) -> Tensor:
-        near = nearest_points(points, points, self.k)
+        near = nearest_points(points, self.k)
         found = self.attention(points, over_rows(self.first, values), near)
         return torch.relu(over_rows(self.last, found) + values)
 
@@ -74,8 +74,8 @@ class _Down(nn.Module):
     def forward(self, points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         if self.stride == 1:
             return points, over_rows(self.norm, self.linear(values))
-        centres = taken(points, farthest_points(points, max(1, points.shape[1] // self.stride)))
-        near = nearest_points(centres, points, self.k)
+        at = farthest_points(points, max(1, points.shape[1] // self.stride))
+        centres, near = taken(points, at), taken(nearest_points(points, self.k), at)
         # The product runs over points, not over neighbours, as in PointNet2.
         own = self.linear(torch.cat([points, values], dim=2))
         grouped = taken(own, near) - (centres @ self.linear.weight[:, :3].T)[:, :, None]
@@ -87,37 +87,11 @@ class PointTransformer(nn.Module):
 
     Five stages of widths 32 to 512; from the second on, each has a quarter of the points of the one before
     and one attention block; mean over the last points; 256, 128 with dropout 0.5. No official code of the
-    classifier is public: blocks, widths and shares follow the Pointcept library's "Cls38".
+    classifier is public: blocks, widths and shares follow the Pointcept library's "Cls38". ``share`` channels
+    have one attention weight together.
 
     Small clouds: a stage has at least one point, and where a stage has fewer points than neighbours are asked
     for, all of them are neighbours. Of 128 points the stages have 128, 32, 8, 2 and 1.
-
-    Guide: ``heatfield docs guide/baselines``.
-
-    Parameters
-    ----------
-    n_classes : int
-    widths : sequence of int
-    strides : sequence of int
-        How many times fewer points each stage has than the one before.
-    neighbours : sequence of int
-        8 in the first stage, which has no neighbours to look at unless its depth is raised, then 16.
-    depths : sequence of int
-        Attention blocks of each stage.
-    share : int
-        Channels that have one attention weight together.
-    head : sequence of int
-    dropout : float
-
-    Examples
-    --------
-    >>> import torch
-    >>> from heatfield_bench.networks import PointTransformer
-    >>> net = PointTransformer(40)
-    >>> sum(p.numel() for p in net.parameters())
-    2153904
-    >>> net(torch.randn(2, 50, 3)).shape
-    torch.Size([2, 40])
     """
 
     def __init__(
@@ -150,17 +124,7 @@ class PointTransformer(nn.Module):
         self.head = read_out(before, head, n_classes, dropout)
 
     def forward(self, points: Tensor) -> Tensor:
-        """Logits (B, classes) of clouds (B, m, 3).
-
-        Parameters
-        ----------
-        points : (B, m, 3)
-            Of any m, see above.
-
-        Returns
-        -------
-        logits : (B, classes)
-        """
+        """Logits (B, classes) of clouds (B, m, 3)."""
         values = points
         for down, blocks in zip(self.downs, self.blocks, strict=True):
             points, values = down(points, values)

@@ -35,32 +35,9 @@ class PointNet(nn.Module):
     """The classifier with both T-nets, after the authors' code.
 
     T-net of the coordinates; 64, 64; T-net of the 64 features; 64, 128, 1024; maximum; 512, 256 with
-    dropout 0.3 after each; batch norm and ReLU throughout.
-
-    Guide: ``heatfield docs guide/baselines``.
-
-    Parameters
-    ----------
-    n_classes : int
-    before, after : sequence of int
-        Shared layers before and behind the second T-net. A widespread reimplementation has (64,) and
-        (128, 1024): two layers of 64 less.
-    align, align_head : sequence of int
-        Layers of both T-nets, before and behind their maximum.
-    head : sequence of int
-    dropout : float
-    penalty : float
-        Of the second T-net's matrix A: penalty times the sum of (A A' - I)**2 over the batch, halved.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from heatfield_bench.networks import PointNet
-    >>> net = PointNet(40)
-    >>> sum(p.numel() for p in net.parameters())
-    3480049
-    >>> net(torch.randn(2, 50, 3)).shape
-    torch.Size([2, 40])
+    dropout 0.3 after each; batch norm and ReLU throughout. ``before`` and ``after`` are the shared layers on
+    either side of the second T-net, ``align`` and ``align_head`` those of both T-nets. The loss has
+    ``penalty`` times half the sum of (A A' - I)**2 over the batch, A being the second T-net's matrix.
     """
 
     def __init__(
@@ -84,39 +61,11 @@ class PointNet(nn.Module):
         self.head = read_out(after[-1], head, n_classes, dropout)
 
     def forward(self, points: Tensor) -> Tensor:
-        """Logits (B, classes) of clouds (B, m, 3).
-
-        Parameters
-        ----------
-        points : (B, m, 3)
-            In the unit ball, as the estimator brings them.
-
-        Returns
-        -------
-        logits : (B, classes)
-        """
+        """Logits (B, classes) of clouds (B, m, 3)."""
         return self.with_penalty(points)[0]
 
     def with_penalty(self, points: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits, and what the loss has in addition.
-
-        Parameters
-        ----------
-        points : (B, m, 3), as of `forward`
-
-        Returns
-        -------
-        logits : (B, classes)
-        penalty : scalar
-
-        Examples
-        --------
-        >>> import torch
-        >>> from heatfield_bench.networks import PointNet
-        >>> logits, penalty = PointNet(40).with_penalty(torch.randn(2, 50, 3))
-        >>> penalty.shape
-        torch.Size([])
-        """
+        """Logits, and what the loss has in addition."""
         values = over_rows(self.before, points @ self.align_points(points))
         turn = self.align_features(values)
         pooled = over_rows(self.after, values @ turn).amax(dim=1)
@@ -170,32 +119,11 @@ class _BallLayers(nn.Module):
 
 
 class PointNet2(nn.Module):
-    """The classifier, with one or with three scales of grouping.
+    """The classifier, with one (ssg) or with three (msg) scales of grouping.
 
     m points, m/2 centres, m/8 centres, one: 512 and 128 centres for the published 1,024 points, scaled with
-    the cloud as the HFS paper does. Radii belong to clouds in the unit ball.
-
-    Guide: ``heatfield docs guide/baselines``.
-
-    Parameters
-    ----------
-    n_classes : int
-    grouping : "ssg" or "msg"
-        SSG: radii 0.2 and 0.4 with 32 and 64 points. MSG: 0.1, 0.2, 0.4 and 0.2, 0.4, 0.8.
-    whole : sequence of int
-        Layers over the last centres, before the maximum.
-    head : sequence of int
-    dropout : float, optional
-        0.5 for SSG, 0.6 for MSG if not given, as in the authors' code.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from heatfield_bench.networks import PointNet2
-    >>> [sum(p.numel() for p in PointNet2(40, grouping=g).parameters()) for g in ("ssg", "msg")]
-    [1475688, 1747368]
-    >>> PointNet2(40)(torch.randn(2, 50, 3)).shape
-    torch.Size([2, 40])
+    the cloud as the HFS paper does. Radii belong to clouds in the unit ball. Dropout is 0.5 for SSG and 0.6
+    for MSG if not given, as in the authors' code.
     """
 
     def __init__(
@@ -219,17 +147,7 @@ class PointNet2(nn.Module):
         self.head = read_out(whole[-1], head, n_classes, rate)
 
     def forward(self, points: Tensor) -> Tensor:
-        """Logits (B, classes) of clouds (B, m, 3).
-
-        Parameters
-        ----------
-        points : (B, m, 3)
-            In the unit ball, to which the radii belong.
-
-        Returns
-        -------
-        logits : (B, classes)
-        """
+        """Logits (B, classes) of clouds (B, m, 3)."""
         m, values = points.shape[1], points
         for level, share in zip(self.levels, (2, 8), strict=True):
             at = farthest_points(points, max(1, m // share))

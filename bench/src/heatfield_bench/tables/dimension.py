@@ -13,11 +13,11 @@ from numpy.random import Generator
 from heatfield import scale_schedule
 from heatfield._base.check import Array
 
-from .._grid import Cell, Grid, noted
+from .._grid import Cell, Grid, mean_of, noted
 from .._jobs import Context, Job
 from .._results import Key
-from .._statistics import mean_of
 from .._tools import need
+from .accuracy import Table
 
 # Of the benchmark of scikit-dimension: up to ten dimensions, so that a thousand points can show them.
 MANIFOLDS = (
@@ -59,49 +59,52 @@ def _run(key: Key, _: Context, splits: list[int]) -> Iterator[tuple[int, dict[st
         yield split, {"estimates": found, "seed": split}
 
 
-def jobs(context: Context) -> list[Job]:
-    """Every estimator under every condition; nothing without scikit-dimension."""
-    if find_spec("skdim") is None:
-        return []
-    return [
-        Job(
-            key, tuple(range(2 if context.budget == "smoke" else REPEATS)), 10.0, partial(_run, key),
-            lambda _: {"protocol": {"kind": "repeats", "count": REPEATS}},
-        )
-        for condition in CONDITIONS
-        for name in ESTIMATORS
-        if context.methods is None or name in context.methods
-        for key in [_key(context.budget, name, condition)]
-    ]  # fmt: skip
+def _metadata(_: Context) -> dict[str, Any]:
+    return {"protocol": {"kind": "repeats", "count": REPEATS}}
 
 
-def grids(context: Context) -> list[Grid]:
-    """Per condition the estimates, and in the last column the mean relative error over the manifolds."""
-    return noted([_grid(context, condition) for condition in CONDITIONS], NOTES)
+class Dimension(Table):
+    """Every estimator under every condition."""
 
+    name, title = "dimension", "Intrinsic dimension"
 
-def _grid(context: Context, condition: str) -> Grid:
-    names = _recipe(context.budget, condition)["manifolds"]
-    rows: list[tuple[str, list[Cell]]] = []
-    truths: dict[str, int] = {}
-    for estimator in ESTIMATORS:
-        key = _key(context.budget, estimator, condition)
-        record = context.store.read(key)
-        if record is None:
-            continue
-        cells = record.cells
-        row = []
-        for name in names:
-            row.append(Cell(mean_of({k: c["estimates"][name][0] for k, c in cells.items()}), digits=2))
-            truths[name] = next(iter(cells.values()))["estimates"][name][1]
-        errors = {
-            k: float(np.mean([abs(value / truth - 1.0) for value, truth in c["estimates"].values()]))
-            for k, c in cells.items()
-        }
-        rows.append((estimator, [*row, Cell(mean_of(errors), digits=2)]))
-    columns = (*(f"{name} ({truths.get(name, '?')})" for name in names), "mean relative error")
-    title = f"Intrinsic dimension: {condition}"
-    return Grid(f"dimension_{condition}", title, columns, rows, source="dimension.jsonl")
+    def jobs(self, context: Context) -> list[Job]:
+        """Nothing without scikit-dimension."""
+        if find_spec("skdim") is None:
+            return []
+        repeats = tuple(range(2 if context.budget == "smoke" else REPEATS))
+        keys = [
+            _key(context.budget, name, condition)
+            for condition in CONDITIONS
+            for name in ESTIMATORS
+            if context.methods is None or name in context.methods
+        ]
+        return [Job(key, repeats, 10.0, partial(_run, key), _metadata) for key in keys]
+
+    def grids(self, context: Context) -> list[Grid]:
+        """Per condition the estimates, and in the last column the mean relative error over the manifolds."""
+        return noted([self.grid(context, condition) for condition in CONDITIONS], NOTES)
+
+    def grid(self, context: Context, condition: str) -> Grid:
+        """Of a condition."""
+        names = _recipe(context.budget, condition)["manifolds"]
+        rows: list[tuple[str, list[Cell]]] = []
+        truths: dict[str, int] = {}
+        for estimator in ESTIMATORS:
+            record = context.store.read(_key(context.budget, estimator, condition))
+            if record is None:
+                continue
+            found = {k: cell["estimates"] for k, cell in record.cells.items()}
+            truths = {name: truth for name, (_, truth) in next(iter(found.values())).items()}
+            row = [Cell(mean_of({k: own[n][0] for k, own in found.items()}), digits=2) for n in names]
+            errors = {
+                k: float(np.mean([abs(value / truth - 1.0) for value, truth in own.values()]))
+                for k, own in found.items()
+            }
+            rows.append((estimator, [*row, Cell(mean_of(errors), digits=2)]))
+        columns = (*(f"{name} ({truths.get(name, '?')})" for name in names), "mean relative error")
+        title = f"{self.title}: {condition}"
+        return Grid(f"dimension_{condition}", title, columns, rows, source="dimension.jsonl")
 
 
 def skdim() -> Any:

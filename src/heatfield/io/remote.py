@@ -1,0 +1,111 @@
+"""Files that are named by a URL (``s3://bucket/tile.laz``): listed and read through fsspec, where installed.
+
+What is a URL is decided here alone. `read_cloud` and all that reads by it, `survey`, and the commands that
+take files, folders and patterns ask here; downloads of data sets have rules of their own (`datasets`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from .._base.optional import need
+from .limits import ReadError
+
+# At least two letters before the colon: C:/ is a drive. "simplecache::s3://..." is a chain of fsspec.
+_URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+::)*[A-Za-z][A-Za-z0-9+.-]+://")
+# A question mark begins the query of a URL.
+_MAGIC = re.compile(r"[*\[]")
+
+
+def is_remote(name: str) -> bool:
+    """Whether a name is a URL and not a path.
+
+    Examples
+    --------
+    >>> [is_remote(name) for name in ("s3://bucket/a.laz", "file:///a.ply", "C://a.ply", "a/b.ply")]
+    [True, True, False, False]
+    """
+    return _URL.match(name) is not None
+
+
+def _fsspec() -> Any:
+    return need("fsspec", "files named by a URL", "cluster")
+
+
+def _line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines and lines[0].strip() else type(error).__name__
+
+
+def remote_bytes(name: str) -> bytes:
+    """All bytes of a remote file; ReadError for everything that goes wrong."""
+    try:
+        system, path = _fsspec().core.url_to_fs(name)
+        kind = system.info(path).get("type", "file")
+        if kind == "file":
+            with system.open(path, "rb") as file:
+                return bytes(file.read())
+    except MemoryError:
+        raise ReadError(name, "does not fit in memory") from None
+    except ImportError as error:
+        raise ReadError(name, str(error)) from None
+    except Exception as error:  # every file system raises errors of its own
+        raise ReadError(name, f"cannot be fetched: {_line(error)}") from None
+    raise ReadError(name, "is a folder, not a file" if kind == "directory" else "is not a regular file")
+
+
+def remote_files(name: str) -> list[str]:
+    """The files that a URL means: itself, all in a folder to the bottom, or those that match a pattern.
+
+    They are named as the URL is: what it begins with stays. ValueError where there is nothing.
+    """
+    fsspec = _fsspec()
+    magic = _MAGIC.search(name)
+    # The part that is not a pattern, and the same as its file system calls it.
+    base = name[: name.rindex("/", 0, magic.start())] if magic else name.rstrip("/")
+    try:
+        system, top = fsspec.core.url_to_fs(base)
+        path = fsspec.core.url_to_fs(name)[1]
+        if magic:
+            found = [place for place in system.glob(path) if not system.isdir(place)]
+        elif system.isdir(path):
+            found = system.find(path)
+        elif system.exists(path):
+            return [name]
+        else:
+            found = []
+    except Exception as error:  # every file system raises errors of its own
+        raise ValueError(f"{name!r} cannot be listed: {_line(error)}") from None
+    if not found:
+        raise ValueError(
+            f"no file matches {name!r}; check the folder" if magic else
+            f"there is no file or folder {name!r}; check the spelling"
+        )  # fmt: skip
+    top = top.rstrip("/")
+    return sorted(base + place[len(top) :] if place.startswith(top) else place for place in found)
+
+
+def remote_status(name: str) -> tuple[Any, ...]:
+    """Size of a remote file, and what its file system says of its version."""
+    fsspec = _fsspec()
+    try:
+        system, path = fsspec.core.url_to_fs(name)
+        info = system.info(path)
+    except Exception as error:
+        raise OSError(f"{name!r} cannot be found: {error}") from None
+    known = [info.get(key) for key in ("ETag", "etag", "mtime", "LastModified", "created", "last_modified")]
+    size = info.get("size")  # a server need not tell
+    return -1 if size is None else size, "|".join(str(word) for word in known if word is not None)
+
+
+def file_stamp(name: str) -> tuple[Any, ...]:
+    """Size and time of a file or URL, which change where its content does; (-1, -1) where there is none."""
+    try:
+        if is_remote(name):
+            return remote_status(name)
+        status = os.stat(name)
+    except (OSError, ValueError):
+        return -1, -1
+    return status.st_size, status.st_mtime_ns
