@@ -241,7 +241,8 @@ def lock(folder: Path, out: Path) -> Iterator[None]:
         return
     path, file = folder / _LOCK, -1
     while file < 0:
-        folder.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # it went between the try to make it and the look at what is there
+            folder.mkdir(parents=True, exist_ok=True)
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
             try:
@@ -282,6 +283,9 @@ class Workers:
     slots: int
     memory: float  # bytes: of this machine for all tasks together, of a cluster for each
     shared: bool = True
+    cancels: bool = (
+        True  # not a pool of processes: when it breaks, Python's own thread trips over cancelled ones
+    )
     stop: Callable[[], None] = lambda: None
     check: Callable[[], None] = lambda: None  # raises where no answer will ever come
     wrap: Callable[[Work], Work] = lambda work: work
@@ -320,7 +324,7 @@ class Workers:
                 raise
             raise plain from None
         finally:
-            for future in running:
+            for future in running if self.cancels else ():
                 future.cancel()
             if running:
                 self.stop()
@@ -367,7 +371,15 @@ def _processes(n_jobs: int) -> Iterator[Workers]:
     with safe_children():  # semaphores and queues start a process that keeps track of them
         pool = ProcessPoolExecutor(n_jobs, mp_context=context, initializer=exit_with_parent, initargs=(end,))
     try:
-        yield Workers(pool, n_jobs, 0.5 * machine_memory(), stop=ours.close, guard=_starting, explain=_died)
+        yield Workers(
+            pool,
+            n_jobs,
+            0.5 * machine_memory(),
+            cancels=False,
+            stop=ours.close,
+            guard=_starting,
+            explain=_died,
+        )
     finally:
         if not ours.closed:
             pool.shutdown(wait=True, cancel_futures=True)
