@@ -387,7 +387,24 @@ class Learned(Scales, Sums, Watched):
 
 
 @options
-class Optimisation(Seed):
+class Device:
+    """Where a network computes."""
+
+    device: str = option("cpu, cuda, ...; auto is a GPU if there is one.", default="auto")
+
+
+@options
+class Prediction(Device):
+    """What is predicted, and where."""
+
+    chain: str | None = option(
+        "Of molecules: one chain, or each for every chain as a cloud; by default as in the training.",
+        default=None,
+    )
+
+
+@options
+class Optimisation(Seed, Device):
     """How a network is trained. What is not given is the variant's own."""
 
     network: Mapping[str, Any] | None = option(
@@ -423,7 +440,6 @@ class Optimisation(Seed):
         count(0),
         default=None,
     )
-    device: str = option("cpu, cuda, ...; auto is a GPU if there is one.", default="auto")
 
 
 @options

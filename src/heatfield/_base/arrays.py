@@ -42,19 +42,6 @@ def read_arrays(path: str | Path, names: tuple[str, ...]) -> dict[str, NDArray]:
             raise ValueError(f"{str(path)!r} is damaged: {error or type(error).__name__}") from None
 
 
-def read_array(path: str | Path) -> NDArray:
-    """One array of an NPY file; see `read_arrays`."""
-    with open_regular(path) as file:
-        try:
-            _check_header(file, os.fstat(file.fileno()).st_size)
-            file.seek(0)
-            return np.load(file, allow_pickle=False)
-        except OSError:
-            raise
-        except Exception as error:
-            raise ValueError(f"{str(path)!r} is damaged: {error or type(error).__name__}") from None
-
-
 def write_array(path: str | Path, values: NDArray) -> None:
     """One array as an NPY file, whole or not at all; a full disk is an OSError that says so."""
     values = np.ascontiguousarray(values)

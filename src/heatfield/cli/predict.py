@@ -6,28 +6,26 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..options import Run
+from ..options import Local, Prediction
 from .parsing import add_options, add_paths, add_quiet, failed_files, given, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
-    from ..workflows.predict import Predicting
-
     parser.add_argument("model", metavar="MODEL", help="a folder that 'heatfield train' wrote")
     add_paths(parser)
     parser.add_argument(
         "-o", "--out", type=Path, metavar="FILE", help="the table, a .csv (default: labels are printed)"
     )
-    add_options(parser, Predicting, Run)
+    add_options(parser, Prediction, Local)
     add_quiet(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """0: all classified. 1: some files could not be read."""
-    from ..workflows.predict import Predicting, predict_files
+    from ..workflows.predict import predict_files
 
-    found = predict_files(options.model, options.paths, options.out, **given(options, Predicting, Run))
+    found = predict_files(options.model, options.paths, options.out, **given(options, Prediction, Local))
     files = len(found) + len(found.errors)
     if options.out is None:
         for line in found.lines():

@@ -104,8 +104,3 @@ class ArrangedCloud:
 
         run_pieces(work, pieces(squares.size, _PIECE), n_threads)
         return squares, which
-
-    def unit_scales(self, scales: Array) -> Array:
-        """The scales in normalised units and, where they are (m, T), in kd order."""
-        unit = np.ldexp(scales, -2 * self.exponent)
-        return unit[self.order] if unit.shape[0] > 1 else unit

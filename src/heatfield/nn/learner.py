@@ -163,8 +163,6 @@ def _drawn(
 
 # --- clouds turned, scaled, moved and jittered anew in every epoch, as for the paper's deep baselines
 
-ROTATIONS = ("z", "so3", None)
-
 
 def random_rotations(count: int, n: int, rng: np.random.Generator) -> Array:
     """(count, n, n) rotations, evenly spread over SO(n) (the Haar measure).

@@ -20,7 +20,7 @@ from ..io import Cloud, read_cloud
 from ..models.classifier import HFSClassifier
 from ..models.network import HFSNetworkClassifier
 from ..models.saving import estimator_of
-from ..options import Reading, Run, option, options, takes
+from ..options import Local, Prediction, Reading, takes
 from .files import (
     FileError,
     PathLike,
@@ -37,17 +37,6 @@ from .files import (
 EACH = "each"  # what ``chain`` says for every chain as a cloud
 _TOGETHER = 64  # files that are read and classified together
 Model = HFSClassifier | HFSNetworkClassifier
-
-
-@options
-class Predicting:
-    """What is predicted, and where."""
-
-    chain: str | None = option(
-        "Of molecules: one chain, or each for every chain as a cloud; by default as in the training.",
-        default=None,
-    )
-    device: str = option("cpu, cuda, ...; auto is a GPU if there is one.", default="auto")
 
 
 @dataclass(frozen=True)
@@ -146,14 +135,14 @@ class Predictions:
         write_csv(Path(path), head, digits)
 
 
-@takes(Predicting, Run)
+@takes(Prediction, Local)
 def predict_files(
     model: PathLike | Model,
     paths: PathLike | Sequence[PathLike],
     out: PathLike | None = None,
     *,
-    predicting: Predicting,
-    run: Run,
+    prediction: Prediction,
+    local: Local,
 ) -> Predictions:
     """Classify files with a model that was trained before.
 
@@ -187,21 +176,21 @@ def predict_files(
     """
     target = None if out is None else check_out(out, ".csv")
     beside = check_beside(target, ".errors.csv")
-    given = load_classifier(model, predicting.device) if isinstance(model, (str, os.PathLike)) else model
-    fitted: Model = copy(given).set_params(n_jobs=run.n_jobs)
+    given = load_classifier(model, prediction.device) if isinstance(model, (str, os.PathLike)) else model
+    fitted: Model = copy(given).set_params(n_jobs=local.n_jobs)
     reading = saved_reading(getattr(fitted, "notes_", {}))
-    if predicting.chain is not None:
-        reading.chain = None if predicting.chain == EACH else predicting.chain
+    if prediction.chain is not None:
+        reading.chain = None if prediction.chain == EACH else prediction.chain
     files = find_files(paths, leave_out=[target, *beside]).paths
     known: dict[str, tuple[Array, str]] = {}
     errors: list[FileError] = []
     with (
-        show_progress(run.progress),
-        progress_bar(total=len(files), unit="files", quiet=run.progress is False, keep=True) as bar,
+        show_progress(local.progress),
+        progress_bar(total=len(files), unit="files", quiet=local.progress is False, keep=True) as bar,
     ):
         for first in range(0, len(files), _TOGETHER):
             some = files[first : first + _TOGETHER]
-            clouds = _read(some, reading, fitted.n_dims_, predicting.chain == EACH, errors)
+            clouds = _read(some, reading, fitted.n_dims_, prediction.chain == EACH, errors)
             known |= _classify(fitted, clouds, errors)
             bar.update(len(some))
     proba = np.array([row for row, _ in known.values()]).reshape(-1, len(fitted.classes_))
