@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, check_choice, check_count
+from .._base.threads import one_algebra_thread
 from .._base.warn import warn_caller
 from .._features.cloud_input import CloudEstimator
 from .._features.descriptor import HFSDescriptor
@@ -247,8 +248,15 @@ class HeadModel(CloudModel):
         target, own = self._target(y, len(rows)), checked_groups(groups, len(rows))
         self._check_settings(target, n, own)
         self.descriptor_ = descriptor
-        self._fit_head(rows, target, self._scaler(self.method != "fast"), own)
+        self._read_out(rows, target, self.method != "fast", own)
         return self
+
+    def _read_out(
+        self, features: Array, target: NDArray[Any], dense: bool, groups: NDArray[Any] | None
+    ) -> None:
+        """`_fit_head` on one thread: the matrices are small, and threads of BLAS would only wait."""
+        with one_algebra_thread():
+            self._fit_head(features, target, self._scaler(dense), groups)
 
     def _fit_head(
         self, features: Array, target: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
@@ -317,7 +325,7 @@ class ClosedFormModel(ClosedForm, HeadModel, GroupedModel):
         extents = np.empty((len(clouds), 2))
         features = self.descriptor_._compute(clouds, extents=extents)
         dense = all(surely_dense(self.method, *cloud.shape) for cloud in clouds)
-        self._fit_head(features, target, self._scaler(dense), groups)
+        self._read_out(features, target, dense, groups)
         return extents[:, 1]
 
     def descriptor_options(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,23 +24,67 @@ Features = NDArray[np.float32]
 
 # Raised when the features of a point change their meaning or order: models that were fed others are refused.
 SCHEMA = "points-1"
-# In the order of the columns. "shape": linearity, planarity, sphericity and verticality; "direction": how
-# upright the direction of the largest extent is; "fine": what is known at one length, a finer one.
-BLOCKS = (
-    "density", "dimension", "transition", "spectrum", "shape", "direction", "gradient", "fine",
-    "neighbourhood", "height",
-)  # fmt: skip
-DEFAULT_BLOCKS = tuple(block for block in BLOCKS if block != "neighbourhood")
 SHAPE = ("linearity", "planarity", "sphericity", "verticality")
 # The finest length over that of "fine". Weights exp(-D^2 / 4t) have the second moment of a ball of
 # radius sqrt(10 t): at sqrt(t) = length / sqrt(10) they see what a ball of that length sees.
 FINER = 10.0**0.5
-# Blocks that are signatures at the point itself, and those of them that "fine" holds at its own length.
-_LOCAL = BLOCKS[: BLOCKS.index("fine")]
-_OF_FINE = tuple(block for block in _LOCAL if block != "transition")
 _CELL = 4.0  # the default cell of "height" is so many times the largest length wide
 _BELOW_FLOOR = 0.01  # of the points in a cell; single points under the ground are not its floor
 _TOGETHER = 1_000_000  # points whose outputs, eigenvectors among them, are in memory together
+
+
+@dataclass(frozen=True)
+class _Local:
+    """A block of signatures at the point itself: names of its columns at one length, and their values."""
+
+    names: Callable[[int], Sequence[str]]  # of the dimension
+    values: Callable[[Outputs, float], Array]  # of outputs and tolerance: (q, T) or (q, T, columns)
+    directions: bool = False  # whether it needs the second moments,
+    vectors: bool = False  # their eigenvectors,
+    gradient: bool = False  # or the gradient
+    fine: bool = True  # whether "fine" holds it
+
+
+def _shape(n: int) -> list[str]:
+    return [name for name in SHAPE if n == 3 or name != "planarity"]
+
+
+def _shape_values(found: Outputs, tol: float) -> Array:  # noqa: ARG001
+    assert found.spectrum is not None
+    return np.stack([getattr(shape, name)(found) for name in _shape(found.spectrum.shape[2])], axis=2)
+
+
+def _uprightness(found: Outputs, tol: float) -> Array:
+    assert found.directions is not None
+    assert found.spectrum is not None
+    # Where the two largest extents are equal within the tolerance there is no such direction.
+    known = found.spectrum[:, :, 0] - found.spectrum[:, :, 1] > tol
+    return np.where(known, np.abs(found.directions[:, :, 0, -1]), np.nan)
+
+
+def _own(name: str, **needs: bool) -> _Local:
+    """A signature under its own name."""
+    return _Local(lambda _: [name], lambda found, _: getattr(found, name), **needs)
+
+
+# In the order of the columns. "shape": linearity, planarity, sphericity and verticality; "direction": how
+# upright the direction of the largest extent is.
+_LOCAL = {
+    "density": _Local(lambda _: ["log_density"], lambda found, _: np.log(found.density)),
+    "dimension": _own("dimension"),
+    "transition": _own("transition", fine=False),
+    "spectrum": _Local(
+        lambda n: [f"spectrum{k + 1}" for k in range(n)],
+        lambda found, _: np.asarray(found.spectrum),
+        directions=True,
+    ),
+    "shape": _Local(_shape, _shape_values, directions=True, vectors=True),
+    "direction": _Local(lambda _: ["uprightness"], _uprightness, directions=True, vectors=True),
+    "gradient": _own("gradient", directions=True, gradient=True),
+}
+# "fine": what is known at one length, a finer one.
+BLOCKS = (*_LOCAL, "fine", "neighbourhood", "height")
+DEFAULT_BLOCKS = tuple(block for block in BLOCKS if block != "neighbourhood")
 
 
 @dataclass(frozen=True)
@@ -96,26 +140,21 @@ class PointFeatureSettings:
         if block == "height":
             return ["height"]
         if block == "neighbourhood":
-            fields = ("log_density", "dimension", *self._names_at_length("spectrum"))
+            fields = [name for own in ("density", "dimension", "spectrum") for name in self._at_length(own)]
             pairs = scale_pairs(len(self.lengths))
             return [f"neighbourhood_{f}_s{a}_s{b}" for f in fields for a, b in pairs]
         if block == "fine":
-            return [f"{name}_fine" for own in self.fine_blocks for name in self._names_at_length(own)]
-        return [f"{name}_s{a}" for a in range(len(self.lengths)) for name in self._names_at_length(block)]
+            return [f"{name}_fine" for own in self.fine_blocks for name in self._at_length(own)]
+        return [f"{name}_s{a}" for a in range(len(self.lengths)) for name in self._at_length(block)]
 
-    def _names_at_length(self, block: str) -> Sequence[str]:
-        special = {
-            "density": ["log_density"],
-            "spectrum": [f"spectrum{k + 1}" for k in range(self.n_dims)],
-            "shape": [name for name in SHAPE if self.n_dims == 3 or name != "planarity"],
-            "direction": ["uprightness"],
-        }
-        return special.get(block, [block])
+    def _at_length(self, block: str) -> Sequence[str]:
+        return _LOCAL[block].names(self.n_dims)
 
     @property
     def fine_blocks(self) -> tuple[str, ...]:
         """The blocks that "fine" holds, whichever others are chosen."""
-        return tuple(block for block in _OF_FINE if self.n_dims == 3 or block != "direction")
+        own = [block for block, entry in _LOCAL.items() if entry.fine]
+        return tuple(block for block in own if self.n_dims == 3 or block != "direction")
 
     @property
     def fine_length(self) -> float:
@@ -149,7 +188,7 @@ def features_at_lengths(
         return out
     cloud = ArrangedCloud.of(points, n_threads)
     if "fine" in views:
-        finer = {block: len(settings._names_at_length(block)) for block in settings.fine_blocks}
+        finer = {block: len(settings._at_length(block)) for block in settings.fine_blocks}
         own = _views(views.pop("fine"), finer)
         _write_signatures(cloud, wanted, [settings.fine_length], own, settings.tol, n_threads)
     if views:
@@ -173,17 +212,18 @@ def _write_signatures(
 ) -> None:
     """Compute the blocks that come from sums over all points, and write them to their columns."""
     m, times = cloud.order.size, np.square(lengths)[None, :]
+    local = {block: _LOCAL[block] for block in views if block in _LOCAL}
     request = Request(
         tol=tol,
-        directions=not {"spectrum", "shape", "direction", "gradient", "neighbourhood"}.isdisjoint(views),
+        directions="neighbourhood" in views or any(entry.directions for entry in local.values()),
         fourth_moment=False,
         energy=False,
-        gradient="gradient" in views,
+        gradient=any(entry.gradient for entry in local.values()),
         method="auto",
         dtype=np.dtype(np.float64),
         n_threads=n_threads,
     )
-    vectors = "shape" in views or "direction" in views
+    vectors = any(entry.vectors for entry in local.values())
     # At most points or all, the sums at all of them are faster; the neighbourhood needs them anyway.
     everywhere = "neighbourhood" in views or (len(wanted) > m // 2 and m <= _TOGETHER)
     step = len(wanted) if everywhere else _TOGETHER
@@ -197,26 +237,9 @@ def _write_signatures(
             second[cloud.order] = deviation_at_points(cloud, times, found, request).T
             views["neighbourhood"][:] = second[wanted]
         found.local.turn_round(found.rows, n_threads)
-        for block, view in views.items():
-            if block != "neighbourhood":
-                view[first : first + step] = _values(found.local, block, tol)[rows].reshape(len(rows), -1)
-
-
-def _values(found: Outputs, block: str, tol: float) -> Array:
-    """One block (q, T) or (q, T, columns)."""
-    if block == "density":
-        return np.log(found.density)
-    if block == "shape":
-        assert found.spectrum is not None
-        own = [name for name in SHAPE if found.spectrum.shape[2] == 3 or name != "planarity"]
-        return np.stack([getattr(shape, name)(found) for name in own], axis=2)
-    if block == "direction":
-        assert found.directions is not None
-        assert found.spectrum is not None
-        # Where the two largest extents are equal within the tolerance there is no such direction.
-        known = found.spectrum[:, :, 0] - found.spectrum[:, :, 1] > tol
-        return np.where(known, np.abs(found.directions[:, :, 0, -1]), np.nan)
-    return getattr(found, block)
+        for block, entry in local.items():
+            values = entry.values(found.local, tol)[rows]
+            views[block][first : first + step] = values.reshape(len(rows), -1)
 
 
 def _column(columns: Mapping[str, Any] | None, name: str, m: int) -> Array:

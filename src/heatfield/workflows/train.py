@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from .. import __version__
 from .._base.check import Array, OutOfRangeError
 from .._base.files import write_atomically
 from .._base.progress import progress_bar, remaining_fits
-from .._base.threads import one_algebra_thread
 from .._base.warn import warn_caller
 from ..jobs import Job, Task, key_of
 from ..models.classifier import HFSClassifier
@@ -398,8 +396,7 @@ def _fit_rows(
     rows: NDArray[np.int64],
 ) -> None:  # fmt: skip
     own = None if groups is None else groups[rows].tolist()
-    with nullcontext() if isinstance(model, HFSNetworkClassifier) else one_algebra_thread():
-        model.fit_features(_rows(features, rows), labels[rows], n_dims=n_dims, groups=own)
+    model.fit_features(_rows(features, rows), labels[rows], n_dims=n_dims, groups=own)
 
 
 def _rows(features: Any, clouds: NDArray[np.int64]) -> Any:
