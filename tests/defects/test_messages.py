@@ -1,7 +1,6 @@
 """What is said where something is wrong."""
 
 import csv
-import os
 import signal
 import subprocess
 import sys
@@ -9,20 +8,11 @@ import sys
 import numpy as np
 import pytest
 
-from tests.defects import defect
-from tests.helpers.process import apart, copy_package, environment
+from tests.helpers.process import environment
 
 rng = np.random.default_rng(0)
 clouds = [rng.random((200, 3)) for _ in range(2)]
 labels = [(c[:, 0] > 0.5).astype(int) for c in clouds]
-
-
-def problem_of(call):
-    try:
-        call()
-    except (ValueError, OSError) as error:
-        return str(error)
-    return ""
 
 
 def test_an_option_of_another_verb(tmp_path, command):
@@ -32,31 +22,6 @@ def test_an_option_of_another_verb(tmp_path, command):
     assert command("search", "build", tmp_path / "in", "-o", tmp_path / "index")[0] == 0
     code, said = command("search", "query", tmp_path / "index", tmp_path / "in" / "0.npy", "--chain", "A")
     assert code == 0 or "heatfield search query --help" in said, said
-
-
-CALL = """
-import numpy as np, heatfield as hf
-hf.signatures(np.random.default_rng(0).random((50, 3)))
-"""
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that nobody can write")
-@defect("it is said that machine code is kept")
-def test_where_nothing_can_be_kept(tmp_path):
-    """Stopped when the first line is said, which comes before the compiler."""
-    package = copy_package(tmp_path)
-    for folder in [package, *(place for place in package.rglob("*") if place.is_dir())]:
-        (folder / "__pycache__").touch()  # no folder for code, as in an image that cannot be written
-    nowhere = dict.fromkeys(("NUMBA_CACHE_DIR", "HOME", "XDG_CACHE_HOME"), "/proc/nothing")
-    process = subprocess.Popen(
-        [sys.executable, "-S", "-c", CALL], env=environment(PYTHONPATH=apart(tmp_path), **nowhere), text=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    said = process.stderr.readline()
-    process.kill()
-    process.communicate()
-    assert "compiling" in said
-    assert "what is kept" not in said
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no file can have such a name")

@@ -1,6 +1,5 @@
 """Molecules: ions, and entries of several chains."""
 
-import csv
 import re
 import warnings
 
@@ -79,21 +78,3 @@ def test_the_number_of_chains_is_said(tmp_path, command, kind):
     path = protein(tmp_path / "two.pdb", 20, chains=2, apart=5.0)
     said = all_said(path if kind == "pdb" else as_mmcif(path), command)
     assert re.search(r"\b(2|two)\b[^\n]*\bchains\b|\bchains\b[^\n]*\b(2|two)\b", said)
-
-
-@defect("clouds up to four times as large as any of the training get no note")
-def test_a_prediction_outside_of_the_training_is_noted(tmp_path, command):
-    for k in range(6):
-        protein(tmp_path / "in" / "short" / f"{k}.pdb", 30, seed=k)
-        protein(tmp_path / "in" / "long" / f"{k}.pdb", 40, seed=k)
-    words = ("--variant", "desc", "--head", "lda", "--folds", "0", "--scales", "2", "--quiet")
-    code, said = command("train", tmp_path / "in", "-o", tmp_path / "model", *words)
-    assert code == 0, said
-    path = protein(tmp_path / "complex.pdb", 30, chains=4, apart=16.0)
-    radii = [np.sqrt(hf.read_points(p).var(axis=0).sum()) for p in (path, *(tmp_path / "in").rglob("*.pdb"))]
-    assert 2.0 < radii[0] / max(radii[1:]) < 4.0  # far outside, and no other unit
-    code, said = command("predict", tmp_path / "model", path, "-o", tmp_path / "found.csv")
-    assert code == 0, said
-    with open(tmp_path / "found.csv", newline="") as file:
-        (row,) = csv.DictReader(file)
-    assert "radius" in row["note"] or "chains" in row["note"]

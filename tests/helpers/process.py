@@ -1,13 +1,11 @@
 """Fresh interpreters that import the same source and the same helpers as the test that starts them."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import heatfield as hf
-from heatfield import _core
 
 SOURCE = Path(hf.__file__).parent
 ROOT = Path(__file__).parents[2]
@@ -18,23 +16,6 @@ def environment(**changes):
     """The environment of this process, with the paths of `heatfield`, `heatfield_bench` and `tests`."""
     places = [SOURCE.parent, BENCH.parent, ROOT]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), **changes}
-
-
-def copy_package(folder):
-    """The library with its native module in another folder; see `apart`."""
-    package = Path(folder) / "heatfield"
-    shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__", "_core.*.so"))
-    shutil.copy(_core.__file__, package)
-    return package
-
-
-def apart(folder):
-    """PYTHONPATH for ``python -S``, in which the library comes from a folder and all else from here.
-
-    An editable installation would come before PYTHONPATH; without ``site`` it is not there.
-    """
-    libraries = [place for place in sys.path if place.endswith("-packages")]
-    return os.pathsep.join([str(folder), *libraries])
 
 
 def run_python(code, *words, **changes):

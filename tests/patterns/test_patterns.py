@@ -165,6 +165,50 @@ def test_polygons_with_holes():
     assert "1 hole" in repr(ring)
 
 
+UNIT = [[0, 0], [1, 0], [1, 1], [0, 1]]
+
+
+def square(x, y, side):
+    return [[x, y], [x + side, y], [x + side, y + side], [x, y + side]]
+
+
+@pytest.mark.parametrize(("vertices", "holes", "words"), [
+    (UNIT, [square(2, 2, 0.5)], "holes must lie inside the polygon"),
+    (UNIT, [square(0.75, 0.25, 0.5)], "holes must lie inside the polygon"),
+    (UNIT, [[[0.5, 0.2], [1.5, 0.5], [0.5, 0.8]]], r"crosses holes\[0\] near \(1, 0.35\)"),
+    (UNIT, [square(0.1, 0.1, 0.5), square(0.3, 0.3, 0.5)], "apart from each other"),
+    (UNIT, [square(0.1, 0.1, 0.3), square(0.1, 0.1, 0.3)], "apart from each other"),
+    (UNIT, [square(0.1, 0.1, 0.5), square(0.2, 0.2, 0.1)], "apart from each other"),
+    ([[0, 0], [1, 1], [1, 0], [0, 0.5]], [], r"ring of vertices crosses itself near \(0.333333, 0.333333\)"),
+    (UNIT, [[[0.1, 0.1], [0.9, 0.9], [0.9, 0.1], [0.1, 0.6]]], r"ring of holes\[0\] crosses itself"),
+])  # fmt: skip
+def test_unsound_rings_are_refused(vertices, holes, words):
+    with pytest.raises(ValueError, match=words):
+        Polygon(vertices, holes)
+
+
+def test_a_polygon_is_sampled_uniformly():
+    """Beside points of the bounding box that lie inside; the second hole shares a side with the polygon."""
+    window = Polygon(square(0, 0, 4), [[[1, 1], [3, 1], [2, 3]], [[0, 0], [0.5, 2], [0, 2]]])
+    plain = Box([0, 0], [4, 4]).sample(np.random.default_rng(1), 40_000)
+    inside = plain[window.contains(plain)]
+    assert window.volume == pytest.approx(13.5)
+    assert len(inside) / 40_000 == pytest.approx(13.5 / 16, abs=0.01)
+    found = window.sample(np.random.default_rng(0), 30_000)
+    assert window.contains(found).all()
+    (a, *_), (b, *_) = (np.histogram2d(*some.T, bins=8, range=[[0, 4]] * 2) for some in (found, inside))
+    assert np.abs(a / a.sum() - b / b.sum()).max() < 0.004  # five deviations of a cell with 1/54 of the area
+
+
+@pytest.mark.parametrize("width", [1e-6, 1e-9])
+def test_a_thin_slanting_window_is_sampled(width):
+    window = Polygon([[0, 0], [1, 1], [1, 1 + width], [0, width]])
+    found = window.sample(np.random.default_rng(0), 100)
+    assert window.volume == pytest.approx(width)
+    assert np.ptp(found[:, 0]) > 0.8
+    assert (np.abs(found[:, 1] - found[:, 0] - width / 2) <= 0.5001 * width).all()
+
+
 def test_what_a_result_says():
     text = str(envelope_test(clustered(), simulations=39))
     assert "clustered, at level 0.05" in text
@@ -201,7 +245,10 @@ WRONG = [
     (lambda: Box("ab", [1]), "two corners of numbers"),
     (lambda: Polygon([[0, 0], [1, 1]]), "at least three points in the plane"),
     (lambda: Polygon([[0, 0], [1, 1], [2, 2]]), "enclose no area"),
-    (lambda: Polygon([[0, 0], [1, 0], [0, 1]], [[[0, 0], [9, 0], [0, 9]]]), "holes must lie inside"),
+    (
+        lambda: Polygon([[0, 0], [1, 0], [0, 1]], [[[0, 0], [9, 0], [0, 9]]]),
+        "holes must lie inside the polygon",
+    ),
     (lambda: hf.plot.pattern_envelope(POINTS), "result must be a PatternTest"),
 ]
 

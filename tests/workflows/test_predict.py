@@ -92,6 +92,14 @@ def test_unlike_clouds_are_noted(trained, tmp_path, recwarn):
     assert not recwarn.list
 
 
+def test_a_cloud_outside_the_training_is_noted(trained, tmp_path):
+    """Three times as large as any, as a complex of several chains is."""
+    model, folder = trained
+    hf.write_points(tmp_path / "large.ply", 3 * hf.read_points(next((folder / "ball").glob("*.ply"))))
+    (note,) = hf.predict_files(model, tmp_path / "large.ply").notes
+    assert re.fullmatch(r"has a diameter of .*, training had .*; is it one object, and whole\?", note)
+
+
 def test_what_cannot_be_used_costs_itself_only(trained, tmp_path):
     model, folder = trained
     hf.write_points(tmp_path / "spot.ply", np.ones((5, 3)))

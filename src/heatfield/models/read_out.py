@@ -116,8 +116,12 @@ def split_folds(
 
 # --- the range of the training clouds ------------------------------------------------
 
-# Clouds may be this many times smaller or larger than any of the training set.
-_MARGIN = 4.0
+# What is said of clouds this many times smaller or larger than any of the training set.
+_UNUSUAL = (
+    ("diameter", 4.0, "is it in another unit?"),
+    ("diameter", 2.0, "is it one object, and whole?"),
+    ("points", 4.0, "signatures depend on the sampling"),
+)
 
 
 @dataclass(frozen=True)
@@ -146,14 +150,13 @@ class InputRange:
     def unlike(self, diameters: Array, sizes: Sequence[int]) -> dict[int, str]:
         """Clouds far outside, by index, and what is unusual about each."""
         found: dict[int, str] = {}
-        for what, values, least, known, hint in (
-            ("diameter", diameters.tolist(), 0.0, self.diameter, "is it in another unit?"),
-            ("number of points", sizes, 1, self.points, "signatures depend on the sampling"),
-        ):
-            low, high = known[0] / _MARGIN, known[1] * _MARGIN
-            for i, value in enumerate(values):
-                if value > least and high > 0.0 and not low <= value <= high:
-                    trained = f"training had {known[0]:.4g} to {known[1]:.4g}"
+        values = {"diameter": diameters.tolist(), "points": sizes}
+        for name, margin, hint in _UNUSUAL:
+            low, high = getattr(self, name)
+            what, least = ("number of points", 1) if name == "points" else (name, 0.0)
+            for i, value in enumerate(values[name]):
+                if value > least and high > 0.0 and not low / margin <= value <= high * margin:
+                    trained = f"training had {low:.4g} to {high:.4g}"
                     found.setdefault(i, f"has a {what} of {value:.4g}, {trained}; {hint}")
         return dict(sorted(found.items()))
 

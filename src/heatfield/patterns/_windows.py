@@ -13,6 +13,8 @@ from .._base.check import Array, as_points
 Intensity = Callable[[Array], Any]
 _PROBES = 16_384  # places at which the largest intensity is sought: narrower peaks are not seen
 _MOST_ROUNDS = 10_000
+_MOST_PIECES = 1 << 24  # trapezoids of a polygon, which has at most a few per edge unless it is a comb
+_ROUNDING = 1e-12  # of the extent of a polygon
 
 
 class Box:
@@ -123,12 +125,16 @@ class Polygon:
 
     def __init__(self, vertices: ArrayLike, holes: Sequence[ArrayLike] = ()) -> None:
         self.rings = [_ring(vertices, "vertices"), *(_ring(h, f"holes[{i}]") for i, h in enumerate(holes))]
-        areas = [abs(_signed_area(ring)) for ring in self.rings]
-        self.volume = areas[0] - sum(areas[1:])
-        if self.volume <= 0.0:
-            raise ValueError(f"the polygon has the area {self.volume:.3g}; its holes must lie inside of it")
         outer = self.rings[0]
         self._bounds = Box(outer.min(axis=0), outer.max(axis=0))
+        self._strips = _Strips(self.rings)
+        self.volume = float(self._strips.areas.sum())
+        areas = [abs(_signed_area(ring)) for ring in self.rings]
+        expected = areas[0] - sum(areas[1:])
+        # What lies inside an odd number of rings, and the outer ring less its holes: equal if all is sound.
+        if not abs(self.volume - expected) <= 1e-9 * self.volume + _ROUNDING * self._bounds.volume:
+            problem = "holes must lie inside the polygon and apart from each other"
+            raise ValueError(problem if len(areas) > 1 else "vertices enclose a part of the area twice")
 
     @property
     def shortest(self) -> float:
@@ -159,7 +165,7 @@ class Polygon:
         return inside
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
-        """Points drawn uniformly: those of the bounding box that lie inside.
+        """Points drawn uniformly, however thin the polygon is.
 
         Parameters
         ----------
@@ -169,18 +175,67 @@ class Polygon:
         -------
         points : (count, 2)
         """
-        share = self.volume / self._bounds.volume
-        found: list[Array] = []
-        have = 0
-        while have < count:
-            drawn = self._bounds.sample(rng, int(1.2 * (count - have) / share) + 16)
-            found.append(drawn[self.contains(drawn)])
-            have += len(found[-1])
-        return np.concatenate(found)[:count] if found else np.empty((0, 2))
+        return self._strips.sample(rng, count) + self._bounds.low
 
     def __repr__(self) -> str:
         holes = f" and {len(self.rings) - 1} holes" if len(self.rings) > 1 else ""
         return f"Polygon of {len(self.rings[0])} vertices{holes}"
+
+
+class _Strips:
+    """A polygon as trapezoids with horizontal sides, relative to the low corner of its first ring.
+
+    Between two neighbouring y of vertices no edge ends, so the edges there have an order from left to right,
+    unless two of them cross: a ValueError.
+    """
+
+    def __init__(self, rings: Sequence[Array]) -> None:
+        origin, extent = rings[0].min(axis=0), np.ptp(rings[0], axis=0)
+        starts = np.concatenate(rings) - origin
+        ends = np.concatenate([np.roll(ring, -1, axis=0) for ring in rings]) - origin
+        ring_of = np.repeat(np.arange(len(rings)), [len(ring) for ring in rings])
+        slanting = starts[:, 1] != ends[:, 1]
+        starts, ends, ring_of = starts[slanting], ends[slanting], ring_of[slanting]
+        levels = np.unique(np.concatenate([starts[:, 1], ends[:, 1]]))
+        first, last = np.sort(np.searchsorted(levels, [starts[:, 1], ends[:, 1]]), axis=0)
+        if (last - first).sum() > _MOST_PIECES:
+            raise ValueError(f"the polygon's {len(starts)} edges make more than {_MOST_PIECES} trapezoids")
+        edge = np.repeat(np.arange(len(starts)), last - first)
+        strip = np.arange(edge.size) - np.repeat(np.cumsum(last - first) - last, last - first)
+
+        def x_at(y: Array) -> Array:
+            (ax, ay), (bx, by) = starts[edge].T, ends[edge].T
+            return np.where(y == by, bx, ax + (y - ay) / (by - ay) * (bx - ax))
+
+        low, high = x_at(levels[strip]), x_at(levels[strip + 1])
+        order = np.lexsort([low + high, strip])
+        low, high, strip, edge = low[order], high[order], strip[order], edge[order]
+        same = strip[1:] == strip[:-1]
+        back = np.minimum(np.diff(low), np.diff(high))
+        crossing = same & (back < -_ROUNDING * extent.max())
+        if crossing.any():
+            at = int(crossing.argmax())
+            names = ["vertices" if k == 0 else f"holes[{k - 1}]" for k in ring_of[edge[at : at + 2]]]
+            other = "itself" if names[0] == names[1] else names[1]
+            up = (low[at + 1] - low[at]) / (low[at + 1] - low[at] - high[at + 1] + high[at])
+            y = levels[strip[at]] + up * (levels[strip[at] + 1] - levels[strip[at]])
+            x, y = np.array([low[at] + up * (high[at] - low[at]), y]) + origin
+            raise ValueError(f"the ring of {names[0]} crosses {other} near ({x:.6g}, {y:.6g})")
+        self._left = low[::2], high[::2]
+        self._widths = np.maximum(low[1::2] - low[::2], 0.0), np.maximum(high[1::2] - high[::2], 0.0)
+        self._bottom, self._height = levels[strip[::2]], np.diff(levels)[strip[::2]]
+        self.areas = 0.5 * self._height * (self._widths[0] + self._widths[1])
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Points (count, 2), uniform over all trapezoids."""
+        share, u, v = rng.uniform(size=(3, count))
+        total = np.cumsum(self.areas)
+        one = np.searchsorted(total, share * total[-1], side="right").clip(max=total.size - 1)
+        a, b = self._widths[0][one], self._widths[1][one]
+        # The height below which a share u of the trapezoid lies, from 0 to 1.
+        up = u * (a + b) / (a + np.sqrt(a * a + u * (b * b - a * a)))
+        left = self._left[0][one] + up * (self._left[1][one] - self._left[0][one])
+        return np.stack([left + v * (a + up * (b - a)), self._bottom[one] + up * self._height[one]], axis=1)
 
 
 Window = Box | Polygon
