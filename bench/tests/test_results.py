@@ -14,7 +14,7 @@ import pytest
 import heatfield_bench as hb
 from heatfield.options import Run
 from heatfield_bench._jobs import Context, Job
-from heatfield_bench._results import Key, Store
+from heatfield_bench._results import FORMER, Key, Store
 from heatfield_bench._run import Task, run_jobs
 from tests.helpers.process import environment
 
@@ -112,6 +112,20 @@ def test_what_is_shown_is_of_the_data_used_last(tmp_path, monkeypatch):
         store.add(key(), hour, CELL, FACTS | {"content": content})
     assert store.read(key()).metadata["content"] == "new"
     assert [record.metadata["content"] for record in store.records()] == ["new"]
+
+
+def test_rows_on_a_former_generator_never_stand_beside_new_ones(tmp_path):
+    store, former = Store(tmp_path), FORMER["processes"][1]
+    made = [replace(key(name), data="processes") for name in ("a", "b")]
+    made.append(replace(made[0], size=(100, None)))  # a part of the data set
+    for one in made:
+        store.add(one, 0, CELL, FACTS | {"content": former})
+    assert [record.former for record in store.records()] == [True, True, True]
+    store.add(replace(made[1], budget="smoke"), 0, CELL, FACTS | {"content": "smoke"})
+    assert store.read(made[0]) is not None
+    store.add(made[1], 0, CELL, FACTS | {"content": "new"})
+    assert {record.metadata["content"] for record in store.records()} == {"smoke", "new"}
+    assert store.read(made[0]) is None
 
 
 def test_again_replaces_each_cell_when_the_new_one_is_finished(tmp_path):
@@ -215,7 +229,7 @@ def test_what_another_run_wrote_meanwhile_is_not_computed_again(tmp_path):
 
 _WRITER = """
 import sys
-from heatfield_bench._results import Key, Store
+from heatfield_bench._results import FORMER, Key, Store
 store = Store(sys.argv[1])
 metadata = {"content": "c", "splits": "s", "protocol": {"metric": "oa", "count": 10**9}}
 print("ready", flush=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
 import heatfield as hf
 from heatfield.datasets import (
@@ -47,6 +48,7 @@ def test_threads_and_numbers_do_not_matter(make, options, threads):
         (make_processes, {"intensity": -1}, "intensity must be positive, got -1"),
         (make_disks_annuli, {"form": "squares"}, "form must be one of"),
         (make_disks_annuli, {"radius": (0.3, 0.2)}, "radius must be"),
+        (make_disks_annuli, {"density": (0.5, 2.0)}, "density must be .* 1 <= low"),
         (make_disks_annuli, {"n_per_class": 1, "radius": (0.4, 0.45)}, "do not fit"),
         (make_four_shapes, {"noise": -0.1}, "noise must be a number of at least 0, got -0.1"),
         (make_four_shapes, {"rotation": "y"}, "rotation must be one of 'z', 'so3' or None, got 'y'"),
@@ -81,19 +83,19 @@ def test_processes_have_the_published_counts(processes):
 
 
 def test_processes_attract_and_repel_as_they_should(processes):
-    """Pairs closer than 0.025 beside those of a Poisson process, n(n-1) pi r² / 2 (edges take a little)."""
+    """Pairs closer than 0.02 beside those of a Poisson process, n(n-1) pi r² / 2 (edges take a little)."""
     clouds, labels = processes
     ratio = np.zeros(4)
     for label in range(4):
         found = expected = 0.0
         for cloud in (c for c, k in zip(clouds, labels, strict=True) if k == label):
             d = np.sqrt(((cloud[:, None] - cloud[None]) ** 2).sum(-1))
-            found += ((d < 0.025).sum() - len(cloud)) / 2
-            expected += len(cloud) * (len(cloud) - 1) / 2 * np.pi * 0.025**2 * 0.98
+            found += ((d < 0.02).sum() - len(cloud)) / 2
+            expected += len(cloud) * (len(cloud) - 1) / 2 * np.pi * 0.02**2 * 0.98
         ratio[label] = found / expected
     assert ratio[0] == pytest.approx(1.0, abs=0.12)
     assert ratio[1] > 1.5
-    assert ratio[2] == pytest.approx(0.4, abs=0.1)  # gamma
+    assert ratio[2] == pytest.approx(0.5, abs=0.1)  # gamma
     assert ratio[3] == pytest.approx(1.0, abs=0.25)
 
 
@@ -112,7 +114,7 @@ def test_baddeley_silverman_cells():
 
 
 @pytest.mark.parametrize(
-    ("form", "low", "high"), [("annuli", 700, 3000), ("balanced", 700, 2300), ("pairs", 700, 3100)]
+    ("form", "low", "high"), [("annuli", 800, 2800), ("balanced", 800, 2800), ("pairs", 800, 2800)]
 )
 def test_disks_annuli_counts(form, low, high):
     clouds, labels = make_disks_annuli(n_per_class=40, form=form)
@@ -123,10 +125,25 @@ def test_disks_annuli_counts(form, low, high):
     assert all(((c >= 0) & (c <= 1)).all() for c in clouds)
 
 
+@pytest.mark.parametrize("times", [2.4, 4.8])
+def test_the_density_inside_includes_the_noise(times):
+    """One disk of known size: points per area inside and outside it, over all clouds."""
+    options = {"radius": (0.25, 0.25), "background": (1000.0, 1000.0), "density": (times, times)}
+    clouds, labels = make_disks_annuli(30, "pairs", **options)
+    inside = total = 0
+    for cloud in (c for c, k in zip(clouds, labels, strict=True) if k == 0):
+        cells = np.mgrid[0.25:0.75:81j, 0.25:0.75:81j].reshape(2, -1).T  # where the centre can be
+        counts = cKDTree(cloud).query_ball_point(cells, 0.24, return_length=True)
+        inside, total = inside + counts.max(), total + len(cloud)
+    area = 30 * np.pi * 0.24**2
+    assert inside / area == pytest.approx(1000 * times, rel=0.05)
+    assert total / 30 == pytest.approx(1000 * (1 + (times - 1) * np.pi * 0.25**2), rel=0.03)
+
+
 def test_an_annulus_has_a_hole_and_a_disk_has_none():
     """One object in faint noise: the share of points within half the radius of the middle."""
     clouds, labels = make_disks_annuli(
-        20, "pairs", radius=(0.2, 0.2), inner=(0.6, 0.6), background=(1.0, 1.0), objects=20_000.0
+        20, "pairs", radius=(0.2, 0.2), inner=(0.6, 0.6), background=(1.0, 1.0), density=(2e4, 2e4)
     )
     for label, expected in ((0, 0.25), (1, 0.0)):
         for cloud in (c for c, k in zip(clouds, labels, strict=True) if k == label):

@@ -46,8 +46,8 @@ CASES = [
         for seed in (0, 1)
     ],
     ("make_disks_annuli", {**TWO, "radius": (0.05, 0.2), "inner": (0.2, 0.9), "random_state": 2}),
-    ("make_disks_annuli", {**TWO, "background": (100, 200), "objects": 900.0, "gap": 0.1, "random_state": 3}),
-    ("make_disks_annuli", {**TWO, "objects": 0.0, "random_state": 4}),
+    ("make_disks_annuli", {**TWO, "background": (90, 99), "density": (6, 9), "gap": 0.1, "random_state": 3}),
+    ("make_disks_annuli", {**TWO, "density": (1, 1), "random_state": 4}),
     ("make_processes", {**TWO, "random_state": 0}),
     ("make_processes", {**TWO, "random_state": 1}),
     ("make_processes", {**TWO, "intensity": 700.0, "strauss_steps": 3000, "cells": 5, "random_state": 2}),

@@ -42,6 +42,14 @@ PARTS: dict[str, dict[str, Any]] = {
     "earlier": {"scores": dict[str, NUMBERS]},
 }
 
+# Content of data from generators that were replaced. Results on it are shown until there is one on the data
+# of now, never beside it. Results without any content are of the generators before the first change.
+FORMER = {
+    "processes": ("", "7880bb6dec4985c4aa460973", "8a8d844dd860dc828f233a14"),
+    "disks_annuli": ("", "75495f86ffd109a8cd50e029", "8863375d75b065685866cd62"),
+    "disks_annuli_balanced": ("", "26f10fee7407a86b5dca27ca"),
+}
+
 
 @dataclass(frozen=True)
 class Key:
@@ -80,6 +88,11 @@ class Record:
         """Scores by split."""
         name = metric or self.metadata["protocol"]["metric"]
         return {k: cell["scores"][change][name] for k, cell in self.cells.items()}
+
+    @property
+    def former(self) -> bool:
+        """Whether its data are of a generator that was replaced."""
+        return self.metadata.get("content") in FORMER.get(self.key.data, ())
 
     @property
     def epochs(self) -> int:
@@ -220,9 +233,15 @@ class Store:
                 cell = {name: value for name, value in line.items() if name not in _OF_KEY}
                 if line["split"] not in record.cells or cell["date"] >= record.cells[line["split"]]["date"]:
                     record.cells[line["split"]] = cell
-        for found in self._found.values():
-            for record in found.values():
+        records = [record for found in self._found.values() for record in found.values()]
+        replaced = {r.key.data for r in records if r.key.budget != "smoke" and not r.former}
+        for name, found in list(self._found.items()):
+            for identity, record in list(found.items()):
                 record.cells = dict(sorted(record.cells.items()))
+                if record.former and record.key.data in replaced:
+                    del found[identity]
+            if not found:
+                del self._found[name]
 
 
 _OF_KEY = {"kind", "task", "data", "content", "splits", "method", "recipe", "size", "budget", "split"}

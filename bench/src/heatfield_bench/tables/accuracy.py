@@ -88,8 +88,14 @@ class Main(Table):
             )
         if {"Processes", "DisksAnnuli"} & set(grid.columns):
             grid.notes.append(
-                "Processes and DisksAnnuli are reconstructions from the paper's description. The difficulty "
-                "of Processes was set by its figure for HFS-desc, so that agreement there is no evidence."
+                "Processes and DisksAnnuli are reconstructions from the paper's description and point counts."
+            )
+        former = {record.key.data for record in context.store.records() if record.former}
+        titles = [e.title for e in context.recorded() if e.name in former and e.title in grid.columns]
+        if titles:
+            grid.notes.append(
+                f"{'; '.join(titles)}: results on an earlier generator, whose parameters were chosen with an "
+                "eye on accuracy; to be computed again."
             )
         return [grid, self._differences(context)]
 
