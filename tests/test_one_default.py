@@ -1,7 +1,6 @@
 """One word, one default: functions, estimators and verbs have the options of `heatfield.options`."""
 
 import argparse
-import importlib
 import inspect
 import re
 from dataclasses import fields, is_dataclass
@@ -10,7 +9,7 @@ import pytest
 
 import heatfield as hf
 from heatfield import options as declared
-from heatfield.cli import VERBS, Parser
+from heatfield.cli import VERBS, Parser, functions_of
 from heatfield.cli.parsing import flag_of
 from tools.site import public
 
@@ -102,11 +101,11 @@ def test_another_default_is_found():
 
 
 def parsers(verb):
-    """Parser and function of a verb, or of each of its own verbs; the module's first line names functions."""
-    module = importlib.import_module(VERBS[verb][0], "heatfield.cli")
+    """Parser and function of a verb, or of each of its own verbs; add_VERB names the functions."""
+    add_arguments, _ = functions_of(verb)
     parser = Parser(prog=verb)
-    module.add_arguments(parser)
-    names = re.findall(r"`(\w+)`", module.__doc__)
+    add_arguments(parser)
+    names = re.findall(r"`(\w+)`", add_arguments.__doc__)
     for word, own in (parser.below() or {verb: parser}).items():
         name = next((n for n in names if n.startswith(f"{word}_")), names[0] if names else None)
         yield own, getattr(hf, name) if name else None

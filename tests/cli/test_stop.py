@@ -9,6 +9,7 @@ import time
 import pytest
 
 import heatfield as hf
+from heatfield import cli
 from tests.helpers.estimator_checks import some_clouds
 from tests.helpers.process import environment
 
@@ -77,14 +78,14 @@ sys.exit(main())
 def test_a_long_call_into_compiled_code_does_not_delay_the_stop(tmp_path):
     code = """
 import hashlib, pathlib, sys
-from heatfield.cli import info, main
+from heatfield.cli import main, verbs
 def busy(options):
     pathlib.Path(sys.argv[2]).touch()
     try:
         hashlib.pbkdf2_hmac("sha256", b"a", b"b", 400_000_000)  # many seconds without a step of Python
     finally:
         print("worked off")
-info.run = busy
+verbs.run_info = busy
 sys.exit(main())
 """
     process = start(code, "info", tmp_path / "begun")
@@ -111,6 +112,4 @@ def test_what_is_being_written_is_removed_by_a_stop(tmp_path):
 
 def test_a_stop_waits_less_than_two_seconds():
     """What is promised: what else ends a command is tested above, without a clock."""
-    from heatfield.cli import stop as _stop
-
-    assert 0.0 < _stop._PATIENCE < 2.0
+    assert 0.0 < cli._PATIENCE < 2.0

@@ -64,7 +64,7 @@ if __name__ == "__main__":
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
 def test_a_stop_while_the_verb_is_imported(tmp_path):
-    stopped_at("heatfield.cli.info", tmp_path)
+    stopped_at("heatfield.cli.verbs", tmp_path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")

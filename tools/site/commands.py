@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections.abc import Iterator
 
-from heatfield.cli import VERBS, Parser
+from heatfield.cli import VERBS, Parser, functions_of
 
 
 def parser_of(verb: str) -> argparse.ArgumentParser:
     """The parser of one verb, as `heatfield.cli.main` builds it."""
-    module, summary = VERBS[verb]
+    summary = VERBS[verb]
     parser = Parser(prog=f"heatfield {verb}", description=summary[0].upper() + summary[1:] + ".")
-    importlib.import_module(module, "heatfield.cli").add_arguments(parser)
+    functions_of(verb)[0](parser)
     return parser
 
 
@@ -43,7 +42,7 @@ def page() -> str:
         "",
     ]
     lines += ["| verb | what it does |", "|---|---|"]
-    lines += [f"| [`{verb}`](#command-{verb}) | {_plain(summary)} |" for verb, (_, summary) in VERBS.items()]
+    lines += [f"| [`{verb}`](#command-{verb}) | {_plain(summary)} |" for verb, summary in VERBS.items()]
     lines += [
         "",
         "Exit codes: 0 done; 1 some files failed; 2 nothing could start; 130 stopped by Ctrl-C.",

@@ -1,4 +1,4 @@
-"""The command line: one module per verb, loaded when it is called; each calls a function of the library."""
+"""The command line; each verb (`verbs`) calls functions of the library, and is loaded when it is called."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import argparse
 import difflib
 import importlib
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, NoReturn
@@ -16,25 +18,22 @@ from typing import Any, NoReturn
 from heatfield import __version__
 
 BENCH = "heatfield_bench"  # of another distribution
+_PATIENCE = 1.5  # seconds in which a stopped command may end in order
 
-# verb: (module, what it does). A module offers add_arguments(parser) and run(options) -> exit code.
 VERBS = {
-    "describe": (".describe", "turn files into a table of features, one row per cloud"),
-    "survey": (".survey", "turn tiles that are one cloud into tiles with signatures at every point"),
-    "train": (".train", "learn to classify files, with cross-validation, and save the model"),
-    "predict": (".predict", "classify files with a model that was trained before"),
-    "points": (".points", "label every point of files: train on labelled points, or predict"),
-    "info": (".info", "say what is in a file, and what describing it would cost"),
-    "view": (".view", "make a page to look at one cloud: turn it, colour it, step through the scales"),
-    "report": (".report", "make a page about a folder: map, spectra, classes, neighbours, outliers"),
-    "bench": (
-        f"{BENCH}._command",
-        "compute the tables of the paper, and show them beside the published figures",
-    ),
-    "search": (".search", "index clouds, and find those most like a file"),
-    "pattern": (".pattern", "test a point pattern: clustered, regular or random, and at which distances"),
-    "demo": (".demo", "describe and classify built-in data, and draw two pictures"),
-    "docs": (".docs", "open the documentation, or say where it is"),
+    "describe": "turn files into a table of features, one row per cloud",
+    "survey": "turn tiles that are one cloud into tiles with signatures at every point",
+    "train": "learn to classify files, with cross-validation, and save the model",
+    "predict": "classify files with a model that was trained before",
+    "points": "label every point of files: train on labelled points, or predict",
+    "info": "say what is in a file, and what describing it would cost",
+    "view": "make a page to look at one cloud: turn it, colour it, step through the scales",
+    "report": "make a page about a folder: map, spectra, classes, neighbours, outliers",
+    "bench": "compute the tables of the paper, and show them beside the published figures",
+    "search": "index clouds, and find those most like a file",
+    "pattern": "test a point pattern: clustered, regular or random, and at which distances",
+    "demo": "describe and classify built-in data, and draw two pictures",
+    "docs": "open the documentation, or say where it is",
 }
 
 
@@ -80,27 +79,32 @@ def _run(words: list[str]) -> int:
     )
     parser.add_argument("--version", action="version", version=f"heatfield {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
-    module = ""
-    for verb, (home, summary) in VERBS.items():
+    run: Callable[[argparse.Namespace], int] | None = None
+    for verb, summary in VERBS.items():
         sub = verbs.add_parser(verb, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        if verb in words[:1]:  # only the verb that was called loads its module
-            if home.startswith(BENCH) and find_spec(BENCH) is None:
-                raise ImportError("not installed; pip install heatfield-bench")
-            _loaded(home).add_arguments(sub)
-            module, parser.called = home, next((sub.below()[w] for w in words if w in sub.below()), sub)
+        if verb in words[:1]:  # only the verb that was called loads anything
+            add_arguments, run = functions_of(verb)
+            add_arguments(sub)
+            parser.called = next((sub.below()[w] for w in words if w in sub.below()), sub)
     options = parser.parse_args(words)
-    if not module:
+    if run is None:
         parser.print_help()
         return 0
-    from .stop import prompt_stop
-
     os.environ["MPLBACKEND"] = "Agg"  # pictures need no screen
     with prompt_stop(), _spoken_warnings(options.verb):
-        return int(_loaded(module).run(options))
+        return run(options)
 
 
-def _loaded(module: str) -> Any:
-    return importlib.import_module(module, __name__)
+def functions_of(verb: str) -> tuple[Callable[[Parser], None], Callable[[argparse.Namespace], int]]:
+    """What adds the arguments of a verb to its parser, and what runs it."""
+    if verb == "bench":
+        if find_spec(BENCH) is None:
+            raise ImportError("not installed; pip install heatfield-bench")
+        bench = importlib.import_module(f"{BENCH}._command")
+        return bench.add_arguments, bench.run
+    from . import verbs
+
+    return getattr(verbs, f"add_{verb}"), getattr(verbs, f"run_{verb}")
 
 
 @contextmanager
@@ -120,3 +124,48 @@ def _spoken_warnings(verb: str) -> Iterator[None]:
 
         warnings.showwarning = show  # type: ignore[assignment]
         yield
+
+
+@contextmanager
+def prompt_stop() -> Iterator[None]:
+    """End the process where Ctrl-C was pressed and the block is not left within a second and a half.
+
+    Python hears Ctrl-C between two of its own steps, so one long call into compiled code (support vectors,
+    a decomposition, a transform) would be worked off first. Such a process is ended at once; results appear
+    under their names whole or not at all, so nothing half done is left but files that the next run clears.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals belong to the main thread
+        return
+    import socket
+
+    hears, told = socket.socketpair()
+    told.setblocking(False)
+    left = threading.Event()
+
+    def watch() -> None:
+        while True:
+            try:
+                word = hears.recv(1)
+            except OSError:
+                return
+            if not word:
+                return
+            if word[0] == signal.SIGINT and not left.wait(_PATIENCE):
+                from .._base.files import remove_unfinished
+
+                remove_unfinished()
+                print("\nheatfield: stopped", file=sys.stderr, flush=True)
+                os._exit(130)
+
+    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+    watcher = threading.Thread(target=watch, name="heatfield-stop", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        left.set()
+        signal.set_wakeup_fd(before)
+        told.close()
+        watcher.join()
+        hears.close()

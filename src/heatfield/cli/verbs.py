@@ -1,0 +1,563 @@
+"""The verbs: for each, its arguments (`add_VERB`) and what it runs and prints (`run_VERB`, the exit code).
+
+The first line of `add_VERB` names the functions of the library that do the work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from ..options import (
+    AnyVariant,
+    Features,
+    Folds,
+    Head,
+    Local,
+    Pattern,
+    PointFiles,
+    PointTraining,
+    PointValidation,
+    Prediction,
+    Reading,
+    Report,
+    Retrieval,
+    Run,
+    Scales,
+    Spectrum,
+    Threads,
+    Tiling,
+    Training,
+    View,
+)
+from .parsing import (
+    add_options,
+    add_paths,
+    add_quiet,
+    add_tables,
+    failed_files,
+    file_size,
+    given,
+    listed,
+    say,
+)
+
+# --- describe ------------------------------------------------------------------------
+
+_DESCRIBE = (Features, Reading, PointFiles, Run)
+
+
+def add_describe(parser: argparse.ArgumentParser) -> None:
+    """``heatfield describe``: see `describe_files`."""
+    from ..workflows.describe import POINT_SUFFIXES
+
+    add_paths(parser)
+    parser.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="FILE", help="the table: .parquet, .csv or .npz"
+    )
+    add_tables(parser, "labels")
+    parser.add_argument(
+        "--per-point", choices=POINT_SUFFIXES, metavar="FORMAT",
+        help=f"also write signatures at every point, one file per cloud: {', '.join(POINT_SUFFIXES)}",
+    )  # fmt: skip
+    add_options(parser, *_DESCRIBE)
+    add_quiet(parser)
+
+
+def run_describe(options: argparse.Namespace) -> int:
+    """0: all described. 1: some files could not be, see NAME.errors.csv."""
+    from ..workflows.describe import describe_files
+    from ..workflows.files import skeleton_words
+
+    started = time.perf_counter()
+    table = describe_files(
+        options.paths,
+        options.out,
+        labels=options.labels,
+        per_point=options.per_point,
+        **given(options, *_DESCRIBE),
+    )
+    seconds = time.perf_counter() - started
+    files = len(table) + len(table.errors)
+    say(options, f"{len(table)} of {files} clouds -> {options.out}" + (
+        f"; {table.resumed} were done before" if table.resumed else ""
+    ))  # fmt: skip
+    say(options, f"{seconds:.1f} s, {(files - table.resumed) / seconds:.1f} clouds per second")
+    say(options, skeleton_words(table.files, Reading(**table.settings["reading"])))
+    if table.empty:
+        say(options, f"{table.empty} clouds have fewer than two distinct points: their features are NaN")
+    return failed_files("describe", table.errors, files, options.out.with_suffix(".errors.csv"))
+
+
+# --- survey --------------------------------------------------------------------------
+
+_SURVEY = (Features, Spectrum, Tiling, PointFiles, Run)
+
+
+def add_survey(parser: argparse.ArgumentParser) -> None:
+    """``heatfield survey``: see `heatfield.survey`."""
+    from .._survey.tiles import LEFT_OUT
+
+    add_paths(parser, "tiles")
+    parser.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="FOLDER", help="where tiles with signatures go"
+    )
+    add_options(parser, *_SURVEY, leave_out=LEFT_OUT)
+    add_quiet(parser)
+
+
+def run_survey(options: argparse.Namespace) -> int:
+    """0: all tiles written. 1: some could not be read or written, see survey.errors.csv in the folder."""
+    from .._survey import ERRORS, survey
+
+    found = survey(options.tiles, options.out, **given(options, *_SURVEY))
+    tiles = len(found.tiles)
+    say(options, f"{found.points:,} points of {tiles - len(found.errors)} of {tiles} tiles -> {options.out}")
+    for entry in found.plan:
+        say(options, f"scale {entry['scale']} (sqrt(t) = {entry['length']:.4g}): {entry['reason']}")
+    return failed_files("survey", found.errors, tiles, options.out / ERRORS)
+
+
+# --- train ---------------------------------------------------------------------------
+
+_TRAIN = (AnyVariant, Head, Training, Folds, Reading, Run)
+
+
+def add_train(parser: argparse.ArgumentParser) -> None:
+    """``heatfield train``: see `train_files`."""
+    parser.add_argument("folder", metavar="FOLDER", help="a folder with one folder for each class")
+    parser.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="MODEL",
+        help="the model, a new folder, or one that holds an older model",
+    )  # fmt: skip
+    add_tables(parser, "labels", "groups")
+    add_options(parser, *_TRAIN)
+    add_quiet(parser)
+
+
+def run_train(options: argparse.Namespace) -> int:
+    """0: trained on all files. 1: some could not be read, see MODEL.errors.csv."""
+    from ..workflows.files import skeleton_words
+    from ..workflows.train import train_files
+
+    model = train_files(
+        options.folder,
+        options.out,
+        labels=options.labels,
+        groups=options.groups,
+        **given(options, *_TRAIN),
+    )
+    found = model.cross_validation_
+    if found is not None:
+        say(options, f"{found}\nfigures -> {options.out}.report.json, {options.out}.confusion.png")
+    say(options, model.choice() if hasattr(model, "choice") else "")
+    say(options, skeleton_words(model.files_, Reading(**model.notes_["reading"])))
+    say(options, f"model -> {options.out}")
+    if not options.quiet and model.uncalibrated():
+        print(f"heatfield train: {model.uncalibrated()}", file=sys.stderr)
+    files = model.n_clouds_ + len(model.errors_)
+    return failed_files("train", model.errors_, files, f"{options.out}.errors.csv")
+
+
+# --- predict -------------------------------------------------------------------------
+
+
+def add_predict(parser: argparse.ArgumentParser) -> None:
+    """``heatfield predict``: see `predict_files`."""
+    parser.add_argument("model", metavar="MODEL", help="a folder that 'heatfield train' wrote")
+    add_paths(parser)
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="FILE", help="the table, a .csv (default: labels are printed)"
+    )
+    add_options(parser, Prediction, Local)
+    add_quiet(parser)
+
+
+def run_predict(options: argparse.Namespace) -> int:
+    """0: all classified. 1: some files could not be read."""
+    from ..workflows.predict import predict_files
+
+    found = predict_files(options.model, options.paths, options.out, **given(options, Prediction, Local))
+    files = len(found) + len(found.errors)
+    if options.out is None:
+        for line in found.lines():
+            print(line)
+        return failed_files("predict", found.errors, files)
+    say(options, f"{len(found)} of {files} files -> {options.out}")
+    if not options.quiet and found.uncalibrated:
+        print(f"heatfield predict: {found.uncalibrated}", file=sys.stderr)
+    odd = sum(bool(note) for note in found.notes)
+    if odd:
+        words = f"{odd} of {len(found)} clouds are unlike the training set, see the column note"
+        print(f"heatfield predict: {words}", file=sys.stderr)
+    return failed_files("predict", found.errors, files, options.out.with_suffix(".errors.csv"))
+
+
+# --- points --------------------------------------------------------------------------
+
+_POINTS = (PointTraining, PointValidation, Reading, Run)
+
+
+def add_points(parser: argparse.ArgumentParser) -> None:
+    """``heatfield points train`` and ``predict``: see `train_points` and `predict_points`."""
+    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True, title="jobs")
+    train = jobs.add_parser("train", help="learn from files whose points have labels")
+    add_paths(train)
+    train.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="MODEL",
+        help="the model, a new folder, or one that holds an older model",
+    )  # fmt: skip
+    train.add_argument(
+        "--label", metavar="COLUMN", help="column of the labels (default classification, else label)"
+    )
+    train.add_argument(
+        "--ignore", metavar="A,B", type=lambda text: text.split(","), default=(),
+        help="label values to ignore, such as 0,1 (unclassified) in LAS",
+    )  # fmt: skip
+    add_tables(train, "groups")
+    add_options(train, *_POINTS, leave_out=["nodes"])
+    add_quiet(train)
+    predict = jobs.add_parser("predict", help="label every point of other files")
+    predict.add_argument("model", type=Path, metavar="MODEL", help="a folder that points train wrote")
+    add_paths(predict)
+    predict.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="FOLDER", help="a folder for the labelled files"
+    )
+    predict.add_argument(
+        "--format", metavar="FORMAT",
+        help="las, laz, ply, parquet, csv or npz (default: as the file, laz for other kinds)",
+    )  # fmt: skip
+    add_options(predict, Run)
+    add_quiet(predict)
+
+
+def run_points(options: argparse.Namespace) -> int:
+    """0: done. 1: some files could not be used, see the .errors.csv."""
+    return _train_points(options) if options.job == "train" else _predict_points(options)
+
+
+def _train_points(options: argparse.Namespace) -> int:
+    from ..models.points import scores_as_text
+    from ..workflows.points import train_points
+
+    model = train_points(
+        options.paths, options.out, label=options.label, ignore=options.ignore, groups=options.groups,
+        **given(options, *_POINTS),
+    )  # fmt: skip
+    notes, settings = model.notes_, model.settings_
+    classes = ", ".join(map(str, model.classes_.tolist()))
+    say(options, f"{notes['files']} files, {notes['points']:,} points, classes {classes}")
+    unit = f", {notes['unit']}" if notes["unit"] else ""
+    lengths = ", ".join(f"s{a} {length:g}" for a, length in enumerate(settings.lengths))
+    say(options, f"lengths √t{unit}: {lengths}; {len(settings.names)} features per point")
+    if model.validation_ is not None:
+        say(options, scores_as_text(model.validation_))
+    elif getattr(options, "folds", PointValidation.folds):
+        say(options, "no validation: it needs at least two files or groups")
+    say(options, f"model -> {options.out}")
+    failures = options.out.with_name(options.out.name + ".errors.csv")
+    return failed_files("points", model.errors, notes["files"] + len(model.errors), failures)
+
+
+def _predict_points(options: argparse.Namespace) -> int:
+    from ..workflows.points import predict_points
+
+    started = time.perf_counter()
+    files = predict_points(
+        options.model, options.paths, options.out, format=options.format, **given(options, Run)
+    )
+    seconds = time.perf_counter() - started
+    count = len(files) + len(files.errors)
+    say(options, f"{len(files)} of {count} files -> {options.out}" + (
+        f"; {files.resumed} were done before" if files.resumed else ""
+    ))  # fmt: skip
+    say(options, f"{files.points:,} points, {seconds:.1f} s")
+    return failed_files("points", files.errors, count, options.out / "predict.errors.csv")
+
+
+# --- info ----------------------------------------------------------------------------
+
+
+def add_info(parser: argparse.ArgumentParser) -> None:
+    """``heatfield info``: see `info`."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files of points")
+    add_options(parser, Scales, Reading)
+
+
+def run_info(options: argparse.Namespace) -> int:
+    """0: printed. 1: some files cannot be read."""
+    from ..io import ReadError
+    from ..workflows.files import shown
+    from ..workflows.one_file import info
+
+    failed = 0
+    for file in options.files:
+        try:
+            print(info(file, **given(options, Scales, Reading)))
+        except ReadError as error:
+            print(shown(f"heatfield info: {error}"), file=sys.stderr)
+            failed = 1
+    return failed
+
+
+# --- view ----------------------------------------------------------------------------
+
+_VIEW = (Scales, View, Reading, Local)
+
+
+def add_view(parser: argparse.ArgumentParser) -> None:
+    """``heatfield view``: see `view_file`."""
+    parser.add_argument("file", metavar="FILE", help="a file of points")
+    parser.add_argument("-o", "--out", default="view.html", metavar="PAGE", help="default view.html")
+    add_options(parser, *_VIEW)
+    add_quiet(parser)
+
+
+def run_view(options: argparse.Namespace) -> int:
+    """0: the page is written."""
+    from ..workflows.files import shown, skeleton_words
+    from ..workflows.one_file import view_file
+
+    started = time.perf_counter()
+    page = view_file(options.file, options.out, **given(options, *_VIEW))
+    seconds = time.perf_counter() - started
+    say(options, skeleton_words([options.file], Reading(**given(options, Reading))))
+    say(options, shown(f"{options.file} -> {page}: {file_size(page)} after {seconds:.1f} s"))
+    return 0
+
+
+# --- report --------------------------------------------------------------------------
+
+_REPORT = (Features, Head, Report, Reading, Run)
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """``heatfield report``: see `report_files`."""
+    parser.add_argument(
+        "folder", metavar="FOLDER", help="clouds; where they lie in folders below it, these are the classes"
+    )
+    parser.add_argument("-o", "--out", default="report.html", metavar="PAGE", help="default report.html")
+    add_tables(parser, "labels", "groups")
+    parser.add_argument(
+        "--figures", type=Path, metavar="FOLDER",
+        help="also each figure as figure-NAME.svg: map, spectra, confusion, blocks, scales",
+    )  # fmt: skip
+    add_options(parser, *_REPORT)
+    add_quiet(parser)
+
+
+def run_report(options: argparse.Namespace) -> int:
+    """0: the page is written. 1: written, but some files could not be used."""
+    from ..workflows.files import skeleton_words
+    from ..workflows.report import report_files
+
+    started = time.perf_counter()
+    result = report_files(
+        options.folder,
+        options.out,
+        labels=options.labels,
+        groups=options.groups,
+        figures=options.figures,
+        **given(options, *_REPORT),
+    )
+    table, errors = result.table, result.errors
+    done = f"; {table.resumed} were done before" if table.resumed else ""
+    say(options, f"{len(table)} of {len(table) + len(errors)} clouds{done}")
+    say(options, skeleton_words(table.files, Reading(**table.settings["reading"])))
+    say(options, f"{result.path}: {file_size(result.path)} after {time.perf_counter() - started:.1f} s")
+    if options.figures is not None:
+        say(options, f"{len(result.figures)} figures -> {options.figures}")
+    return failed_files("report", errors, len(table) + len(errors), f"the end of {result.path}")
+
+
+# --- search --------------------------------------------------------------------------
+
+_INDEX = (Features, Retrieval, Reading, Run)
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """``heatfield search``: see `build_index`, `add_to_index`, `remove_from_index`, `query_index`."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    files = "files, folders, patterns in quotes, URLs, or a table of features"
+
+    def action(name: str, words: str) -> argparse.ArgumentParser:
+        own = actions.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+        if name != "build":
+            own.add_argument("index", metavar="INDEX", help="a folder that 'heatfield search build' wrote")
+        return own
+
+    build = action("build", "index files, or a table that 'heatfield describe' wrote")
+    build.add_argument(
+        "paths", nargs="+", metavar="PATH", help=f"{files}; of one folder, folders are classes"
+    )
+    build.add_argument("-o", "--out", required=True, metavar="INDEX", help="the index, a new folder")
+    build.add_argument("--evaluate", action="store_true", help="print how well clouds find their class")
+    query = action("query", "find the clouds of an index that are most like files")
+    add_paths(query)
+    query.add_argument("-k", type=int, default=10, metavar="K", help="hits per file (default 10)")
+    query.add_argument("-o", "--out", type=Path, metavar="FILE", help="the table, a .csv (default: printed)")
+    query.add_argument("--page", type=Path, metavar="PAGE", help="also a page with thumbnails, a .html")
+    add = action("add", "add files to an index, described as those that it was built from")
+    add.add_argument("paths", nargs="+", metavar="PATH", help=files)
+    add.add_argument("--label", metavar="WORD", help="one class for all that is added")
+    for own in (build, add):
+        add_tables(own, "labels")
+    remove = action("remove", "remove clouds from an index by their names, which a query shows")
+    remove.add_argument("names", nargs="+", metavar="NAME", help="names, or patterns of names in quotes")
+    for own, groups in ((build, _INDEX), (query, (Run,)), (add, (Run,)), (remove, ())):
+        add_options(own, *groups)
+        add_quiet(own)
+
+
+def run_search(options: argparse.Namespace) -> int:
+    """0: done with all files. 1: some could not be used, see NAME.errors.csv."""
+    from ..workflows import search
+
+    if options.action == "query":
+        return _query_index(options)
+    if options.action == "build":
+        done = search.build_index(
+            _one(options.paths), options.out, labels=options.labels, **given(options, *_INDEX)
+        )
+    elif options.action == "add":
+        done = search.add_to_index(
+            options.index, _one(options.paths), labels=options.labels, label=options.label,
+            **given(options, Run),
+        )  # fmt: skip
+    else:
+        done = search.remove_from_index(options.index, options.names)
+    place = Path(options.out if options.action == "build" else options.index)
+    words = {"build": "indexed", "add": "added", "remove": "removed"}[options.action]
+    say(options, f"{len(done.names)} clouds {words} -> {place}\n{done.index!r}")
+    if options.action == "build" and options.evaluate:
+        print(done.index.evaluate())
+    if options.action == "add" and None in done.index.labels and {*done.index.labels} != {None}:
+        print("heatfield search: some clouds of the index have no class; see --label", file=sys.stderr)
+    files = len(done.names) + len(done.errors)
+    return failed_files("search", done.errors, files, place.with_name(place.name + ".errors.csv"))
+
+
+def _query_index(options: argparse.Namespace) -> int:
+    from ..workflows.files import shown
+    from ..workflows.search import query_index
+
+    found = query_index(
+        options.index, options.paths, options.out, k=options.k, page=options.page, **given(options, Run)
+    )
+    files = len(found.files) + len(found.errors)
+    if options.out is not None:
+        say(options, f"{len(found.files)} of {files} files -> {options.out}")
+    else:
+        print(shown(str(found)))
+    if options.page is not None:
+        say(options, f"{options.page}: {file_size(options.page)}; open it in a browser")
+    listed = None if options.out is None else options.out.with_suffix(".errors.csv")
+    return failed_files("search", found.errors, files, listed)
+
+
+def _one(paths: list[str]) -> str | list[str]:
+    return paths[0] if len(paths) == 1 else paths
+
+
+# --- pattern -------------------------------------------------------------------------
+
+_PATTERN = (Pattern, Reading, Local)
+
+
+def add_pattern(parser: argparse.ArgumentParser) -> None:
+    """``heatfield pattern``: see `pattern_test`."""
+    parser.add_argument("file", metavar="FILE", help="a file of points in the plane or in space")
+    window = parser.add_mutually_exclusive_group()
+    window.add_argument(
+        "--window", type=lambda text: listed(text, float), metavar="X0,Y0,X1,Y1",
+        help="corners of the rectangle or box in which it was observed (default: the bounding box)",
+    )  # fmt: skip
+    window.add_argument("--polygon", metavar="FILE", help="vertices of a polygon instead, a file of points")
+    parser.add_argument(
+        "--intensity", metavar="FILE",
+        help="test against this density: a table x,y,value, of which the nearest row counts",
+    )  # fmt: skip
+    parser.add_argument("-o", "--out", metavar="FILE", help="the result, a .json")
+    parser.add_argument("--plot", metavar="PICTURE", help="the curves, a .png or .svg")
+    add_options(parser, *_PATTERN)
+    add_quiet(parser)
+
+
+def run_pattern(options: argparse.Namespace) -> int:
+    """0: tested."""
+    from ..workflows.pattern import pattern_test
+
+    result = pattern_test(
+        options.file,
+        options.window or options.polygon,
+        intensity=options.intensity,
+        out=options.out,
+        plot=options.plot,
+        **given(options, *_PATTERN),
+    )
+    say(options, str(result))
+    if result.ranges:
+        say(options, "a distance is 2√t, twice a length")
+    for path in (options.out, options.plot):
+        say(options, f"-> {path}" if path else "")
+    return 0
+
+
+# --- demo ----------------------------------------------------------------------------
+
+
+def add_demo(parser: argparse.ArgumentParser) -> None:
+    """``heatfield demo``: see `heatfield.workflows.demo`."""
+    parser.add_argument(
+        "-o", "--out", type=Path, default=Path("heatfield-demo"), help="folder for pictures and results"
+    )
+    parser.add_argument("--clouds", type=int, default=60, help="Orbit5k clouds per class (default 60)")
+    add_options(parser, Threads)
+
+
+def run_demo(options: argparse.Namespace) -> int:
+    """Describe, classify, draw, and say where everything is."""
+    from ..workflows.demo import FILES, demo
+
+    found = demo(options.out, clouds=options.clouds, **given(options, Threads))
+    orbits, shape = found["orbit5k"], found["mixed_shape"]
+    print(f"Orbit5k: {orbits['clouds']} clouds in 5 classes")
+    print(f"  {orbits['clouds_per_second']:.0f} clouds per second, {orbits['columns']} numbers each")
+    print(f"  accuracy {100 * orbits['accuracy']:.1f} % on three tenths of them (chance: 20 %)")
+    print("  with all 5,000 clouds the paper reports 93.2 %")
+    print(f"Mixed shape: {shape['points']} points, signatures at 8 scales in {shape['seconds']:.2f} s")
+    for part, dimension in shape["median_dimension_at_scale_3"].items():
+        print(f"  {part:9s} median heat dimension {dimension:.2f} at scale 3")
+    print("Results and pictures:", *(options.out / name for name in FILES), sep="\n  ")
+    return 0
+
+
+# --- docs ----------------------------------------------------------------------------
+
+
+def add_docs(parser: argparse.ArgumentParser) -> None:
+    """``heatfield docs``: open the documentation, or say where it is."""
+    parser.add_argument(
+        "page", nargs="?", metavar="PAGE",
+        help="a name such as HeatField or plot.pipeline, a page such as guide/view, or a word of its name"
+        " or title such as columns (default: the start)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--site", type=Path, metavar="FOLDER", help="the built site (default: that of the clone)"
+    )
+    parser.add_argument("--where", action="store_true", help="print the address only, open nothing")
+
+
+def run_docs(options: argparse.Namespace) -> int:
+    """Open the page in the browser and print its address."""
+    import webbrowser
+
+    from ..workflows.docs import find_page, find_site
+
+    page = find_page(find_site(options.site), options.page).as_uri()
+    print(page)
+    if not options.where and not webbrowser.open(page):
+        print("no browser could be started: open the address above")
+    return 0
