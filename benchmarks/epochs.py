@@ -21,7 +21,7 @@ from torch import nn
 import heatfield as hf
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, write
-from heatfield._features.point_table import PointTable
+from heatfield.features.points import PointTable
 from heatfield.nn import HFSFull
 from heatfield.nn.learner import Packed, Scaling
 

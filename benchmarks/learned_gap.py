@@ -21,7 +21,7 @@ import torch
 import heatfield as hf
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, read, write
-from heatfield._features.point_table import PointTable
+from heatfield.features.points import PointTable
 from heatfield.nn.learner import _drawn
 from heatfield_bench import DATA_SETS, METHODS
 from heatfield_bench._evaluate import layout_of, read_out

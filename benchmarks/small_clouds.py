@@ -26,8 +26,8 @@ from benchmarks.lib.machine import cores, load_average, machine
 from benchmarks.lib.race import Shot, race
 from benchmarks.lib.results import RESULTS, read, write
 from heatfield._base.threads import pieces, run_pieces
-from heatfield._features.describe import describe_clouds
-from heatfield._features.settings import DescriptorSettings
+from heatfield.features.describe import describe_clouds
+from heatfield.features.layout import DescriptorSettings
 
 OUTPUT = RESULTS / "small_clouds.json"
 VARIANTS = ("simple", "desc", "joint")

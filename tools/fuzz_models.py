@@ -151,9 +151,8 @@ def caches() -> Files:
     """What commands keep, and the prices."""
     from dataclasses import asdict
 
-    from heatfield._features.point_features import PointSettings
-    from heatfield._features.point_table import point_table
     from heatfield.core.costs import SCHEMA, Costs
+    from heatfield.features.points import PointSettings, point_table
 
     clouds, labels = some_clouds()
     with tempfile.TemporaryDirectory() as folder:
@@ -364,7 +363,7 @@ class Reader:
         import torch
 
         import heatfield as hf
-        from heatfield._features.point_features import PointSettings
+        from heatfield.features.points import PointSettings
 
         torch.set_num_threads(1)
         self.clouds, self.labels = some_clouds()
@@ -437,7 +436,7 @@ class Reader:
         return True
 
     def _point_table(self, place: Path) -> bool:
-        from heatfield._features.point_table import _load
+        from heatfield.features.points import _load
 
         return _load(place / "file", self.recipe, self.clouds) is not None
 

@@ -4,7 +4,7 @@
 
 Hashes are added for new cases of tests/helpers/generated_data.py; one that is kept never changes, since kept
 results belong to the same data (tests/datasets/test_data_hashes.py compares). The file of the descriptors is
-written when the schema number in `heatfield._features.layout` was raised: tests/_features/test_descriptor.py
+written when the schema number in `heatfield.features.layout` was raised: tests/features/test_descriptor.py
 compares with it.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 import heatfield as hf
 from benchmarks.lib.results import ROOT
-from heatfield._features.layout import SCHEMA, VARIANT_BLOCKS
+from heatfield.features.layout import SCHEMA, VARIANT_BLOCKS
 from tests.helpers import generated_data
 
 

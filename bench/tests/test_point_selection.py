@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from heatfield._features.point_table import unit_ball  # noqa: E402
+from heatfield.features.points import unit_ball  # noqa: E402
 from heatfield_bench.networks.layers import farthest_points, in_ball, nearest_points, taken  # noqa: E402
 from heatfield_bench.networks.learner import FixedClouds, drawn_rows  # noqa: E402
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.lib.terrain import DENSITY
-from heatfield._signatures.scales import geometric
 from heatfield._survey.plan import GRIDS, Plan, Whole, grid_points, grid_seconds, tile_grids, tile_seconds
 from heatfield._survey.tiles import SurveySettings, Tile
 from heatfield.core.costs import Costs
+from heatfield.scales import geometric
 
 # What the model has prices for: the sums. All else is taken from what was measured.
 PRICED = ("spreading", "fields", "checking", "isolated points")

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 _HOME = {
-    "scale_schedule": "_signatures.scales",
-    "adaptive_scales": "_signatures.scales",
-    "signatures": "_signatures.signatures",
-    "Signatures": "_signatures.signatures",
+    "scale_schedule": "scales",
+    "adaptive_scales": "scales",
+    "signatures": "heat_signatures",
+    "Signatures": "heat_signatures",
     "HeatField": "field",
-    "describe": "_features.describe",
+    "describe": "features.describe",
     "describe_files": "workflows.describe",
     "FeatureTable": "workflows.describe",
     "report_files": "workflows.report",
@@ -34,7 +34,7 @@ _HOME = {
     "view_file": "workflows.one_file",
     "survey": "_survey",
     "Survey": "_survey",
-    "HFSDescriptor": "_features.descriptor",
+    "HFSDescriptor": "features.descriptor",
     "HFSClassifier": "models.classifier",
     "HFSNetworkClassifier": "models.network",
     "HFSRegressor": "models.regressor",
@@ -79,15 +79,13 @@ if TYPE_CHECKING:
     from . import sampling as sampling
     from . import view as view
     from ._base.check import HeatFieldWarning as HeatFieldWarning
-    from ._features.describe import describe as describe
-    from ._features.descriptor import HFSDescriptor as HFSDescriptor
-    from ._signatures.scales import adaptive_scales as adaptive_scales
-    from ._signatures.scales import scale_schedule as scale_schedule
-    from ._signatures.signatures import Signatures as Signatures
-    from ._signatures.signatures import signatures as signatures
     from ._survey import Survey as Survey
     from ._survey import survey as survey
+    from .features.describe import describe as describe
+    from .features.descriptor import HFSDescriptor as HFSDescriptor
     from .field import HeatField as HeatField
+    from .heat_signatures import Signatures as Signatures
+    from .heat_signatures import signatures as signatures
     from .io import Cloud as Cloud
     from .io import ReadError as ReadError
     from .io import read_cloud as read_cloud
@@ -99,6 +97,8 @@ if TYPE_CHECKING:
     from .models.network import HFSNetworkRegressor as HFSNetworkRegressor
     from .models.points import HFSPointClassifier as HFSPointClassifier
     from .models.regressor import HFSRegressor as HFSRegressor
+    from .scales import adaptive_scales as adaptive_scales
+    from .scales import scale_schedule as scale_schedule
     from .workflows.describe import FeatureTable as FeatureTable
     from .workflows.describe import describe_files as describe_files
     from .workflows.one_file import FileInfo as FileInfo

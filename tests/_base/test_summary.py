@@ -10,9 +10,9 @@ import pytest
 import heatfield as hf
 from heatfield._base.drawing import band, bars, dots
 from heatfield._base.summary import Summarised, chosen_columns, extent, plain, quantiles, shown
-from heatfield._features.layout import Layout
 from heatfield.core.plan import Plan, ScalePlan
 from heatfield.datasets._dataset import Dataset
+from heatfield.features.layout import Layout
 from heatfield.io import Cloud
 
 HOSTILE = '</table><script>alert(1)</script><img src=x onerror="alert(2)">&lt;b&gt;\n\x1b[31m\udcff'

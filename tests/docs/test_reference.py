@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._features import column_meaning, column_words, layout
-from heatfield._signatures import channels
 from heatfield.cli import VERBS, main
+from heatfield.features.blocks import explain
+from heatfield.workflows.describe import BESIDE
 from heatfield_bench._methods import SETS
 from tools.site import api, columns_page, commands, paper, paper_tables, public
 
@@ -80,7 +80,7 @@ def test_every_column_is_explained(variant, n):
     layout = columns_page.layout_of(variant, n)
     for block, place in layout.columns.items():
         for name in layout.names[place]:
-            found = column_meaning.explain(name)
+            found = explain(name)
             assert found.block == block, name
             assert all((found.channel, found.statistic, found.scale, found.unit, found.high)), name
 
@@ -92,7 +92,7 @@ def test_layout_is_that_of_the_descriptor():
 
 
 def test_the_question_of_the_dictionary():
-    found = column_meaning.explain("coupling_spectrum2_s3_s5")
+    found = explain("coupling_spectrum2_s3_s5")
     assert (found.block, found.scale) == ("coupling", "scales 3 and 5; 0 is the finest")
     assert "second eigenvalue" in found.channel
     assert "correlation" in found.statistic
@@ -120,7 +120,7 @@ def test_describe_and_the_site_say_the_same_of_every_column(tmp_path):
         section = sections[row["block"]]
         assert f"`{row['column']}`" in section
         assert section.split("\n\n")[1].lower() == f"{row['meaning']}.".lower()
-        found = column_meaning.explain(row["column"])
+        found = explain(row["column"])
         assert found.block == row["block"]
         assert re.findall(r"\d+", found.scale.split(";")[0]) == row["scales"].split()
 
@@ -137,14 +137,6 @@ def test_every_row_of_the_dictionary_has_the_cells_of_its_heading():
     assert checked > 100
 
 
-def test_words_are_those_of_the_statistics_and_channels():
-    assert tuple(column_words.STATISTICS) == layout.STATISTICS
-    units = {channel.name: channel.unit for channel in channels.CHANNELS}
-    assert units["density"].replace("^-n", "⁻ⁿ") == column_words.LOCAL["density"][1]
-    assert not any(units[name] for name in ("dimension", "transition", "spectrum"))
-    assert set(column_words.LOCAL) - {"log density", "gradient"} <= set(units)
-
-
 @pytest.mark.parametrize("n", [2, 3])
 def test_every_column_of_a_table_and_of_points_is_explained(n):
     page = columns_page.page()
@@ -152,12 +144,12 @@ def test_every_column_of_a_table_and_of_points_is_explained(n):
     s = hf.signatures(points, lengths=[0.1, 0.2], with_directions=True)
     wanted = [name for name in hf.io.channel_names() if name != "local_type"]
     for name in (*s.get_feature_names_out(wanted), "local_type_s0"):
-        found = column_meaning.explain_point(name)
-        assert all((found.channel, found.unit, found.high)), name
+        found = columns_page.explain_point(name)
+        assert all(found), name
         assert f"`{re.sub('_s1$', '_s0', name)}`" in page, name
-    assert {f"`{name}`" for name in column_words.BESIDE} <= set(re.findall(r"`\w+`", page))
-    with pytest.raises(ValueError, match="'normal_s0'"):
-        column_meaning.explain_point("normal_s0")
+    assert {f"`{name}`" for name in BESIDE} <= set(re.findall(r"`\w+`", page))
+    with pytest.raises(ValueError, match="'normal'"):
+        columns_page.explain_point("normal_s0")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +157,7 @@ def test_every_column_of_a_table_and_of_points_is_explained(n):
 )
 def test_a_name_that_is_no_column_is_refused(name):
     with pytest.raises(ValueError, match=re.escape(repr(name))):
-        column_meaning.explain(name)
+        explain(name)
 
 
 def test_paper_page_names_things_that_exist():

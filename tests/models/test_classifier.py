@@ -189,7 +189,7 @@ def test_unlike_clouds_are_reported(recwarn):
 
 def test_threads_may_change_after_the_fit(monkeypatch):
     """As of a model that was loaded: ``heatfield predict --n-jobs``."""
-    from heatfield._features import descriptor as descriptors
+    from heatfield.features import descriptor as descriptors
 
     clouds, labels = some_clouds(8)
     model = hf.HFSClassifier("simple", head="lda", n_scales=3, n_jobs=1).fit(clouds, labels)

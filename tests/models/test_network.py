@@ -273,7 +273,7 @@ def test_every_part_of_the_training_can_be_asked_for():
 )
 def test_wrong_options_are_said_before_the_work(options, message, monkeypatch):
     monkeypatch.setattr(
-        "heatfield._features.point_table.features_of", lambda *_a, **_k: pytest.fail("it described first")
+        "heatfield.features.points.features_of", lambda *_a, **_k: pytest.fail("it described first")
     )
     with pytest.raises(ValueError, match="^" + re.escape(message)):
         classifier(**options).fit(*some_clouds())

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._features.point_features import PointSettings
-from heatfield._features.point_table import packed, point_table
+from heatfield.features.points import PointSettings, packed, point_table
 from tests.helpers.estimator_checks import some_clouds
 from tests.helpers.process import environment
 from tests.helpers.small_networks import classifier

@@ -2,17 +2,20 @@
 
 import numpy as np
 
-from heatfield._signatures import channels
-from heatfield._signatures.channels import CHANNELS, Channel, fixed
+from heatfield import channels
+from heatfield.channels import CHANNELS, Channel, fixed
 from heatfield.view import view_page
 
 READY = "window.heatfield && window.heatfield.stats.ready"
 
 
+WORDS = ("what", "pure number", "high")
+
+
 def test_a_new_channel_is_in_the_menu_and_has_a_chart(browser, tmp_path, monkeypatch):
     new = (
-        Channel("excess", "e", "excess <b>", read=lambda s: s.dimension - 1.0, ends=fixed(-1.0, 2.0)),
-        Channel("heat", "h", "heat", read=lambda s: s.density, log=True),
+        Channel("excess", "e", "excess <b>", WORDS, read=lambda s: s.dimension - 1.0, ends=fixed(-1.0, 2.0)),
+        Channel("heat", "h", "heat", WORDS, read=lambda s: s.density, log_words=WORDS),
     )
     points = np.random.default_rng(0).normal(size=(400, 3))
     titles = "[...document.querySelectorAll('#profile svg text.strong')].map((t) => t.textContent)"

@@ -78,7 +78,7 @@ def test_values_in_the_page_are_those_of_the_library(page, mixed):
     assert names[:4] == [
         "heat dimension", "local type", "transition (change with scale)", "density (heat field)"
     ]  # fmt: skip
-    from heatfield._signatures.local_type import LOCAL_TYPES
+    from heatfield.local_type import LOCAL_TYPES
 
     assert [LOCAL_TYPES[k] for k in types] == s.local_type(3)[::250].tolist()
 

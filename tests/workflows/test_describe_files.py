@@ -362,7 +362,7 @@ def test_per_point_las_keeps_its_header(place):
     names = list(again.point_format.extra_dimension_names)
     assert names == [f"{c}_s{a}" for c in ("dimension", "local_type") for a in range(3)]
     s = hf.signatures(hf.read_points("in/tile.las"), n_scales=3)
-    from heatfield._signatures.local_type import LOCAL_TYPES
+    from heatfield.local_type import LOCAL_TYPES
 
     for a in range(3):
         dimension = again.point_format.dimension_by_name(f"dimension_s{a}")

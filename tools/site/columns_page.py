@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
-from heatfield._features.column_meaning import Column, explain, explain_point
-from heatfield._features.column_words import BESIDE, BESIDE_LENGTH, BLOCKS
-from heatfield._features.layout import SCHEMA, VARIANT_BLOCKS, Layout, layout
+from heatfield.channels import Words, words_of
+from heatfield.features.blocks import Meaning, explain, registry
+from heatfield.features.layout import SCHEMA, VARIANT_BLOCKS, Layout, layout
 from heatfield.io import channel_names
+from heatfield.local_type import WORDS as TYPE_WORDS
+from heatfield.workflows.describe import BESIDE, BESIDE_LENGTH
 
 _INTRO = """# Column dictionary
 
@@ -60,7 +62,8 @@ def layout_of(variant: str, n: int = 3, n_scales: int = 8) -> Layout:
 
 def _sentence_of(block: str) -> str:
     """The block in one line, as ``describe`` writes it beside a table."""
-    return f"{BLOCKS[block][0].upper()}{BLOCKS[block][1:]}."
+    words = registry()[block].words
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _beside() -> str:
@@ -77,6 +80,14 @@ def point_columns(n: int = 3) -> list[str]:
     return [f"{channel}{axis}_s0" for channel in channel_names() for axis in axes.get(channel, [""])]
 
 
+def explain_point(name: str) -> Words:
+    """What a column of points is, its unit and what a high value means."""
+    column, _, scale = name.rpartition("_s")
+    if not scale.isdecimal():
+        raise ValueError(f"{name!r} is not a column of points")
+    return TYPE_WORDS if column == "local_type" else words_of(column)
+
+
 def _of_points() -> str:
     """Columns of files of points."""
     lines = ["", "(columns-points)=", "## Columns of points", ""]
@@ -89,8 +100,7 @@ def _of_points() -> str:
         "|---|---|---|---|",
     ]
     for name in point_columns():
-        c = explain_point(name)
-        lines.append(_row(f"`{name}`", c.channel, c.unit, c.high))
+        lines.append(_row(f"`{name}`", *explain_point(name)))
     return "\n".join([*lines, ":::", ""])
 
 
@@ -99,7 +109,7 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _sentence(c: Column) -> str:
+def _sentence(c: Meaning) -> str:
     return f"Block {c.block}: {c.channel}. {c.statistic.capitalize()}, {c.scale}. Unit: {c.unit}. High: {c.high}."
 
 

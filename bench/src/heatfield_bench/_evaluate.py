@@ -20,8 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from heatfield import HFSDescriptor
 from heatfield._base.check import Array, HeatFieldWarning
-from heatfield._features.layout import Layout
-from heatfield._features.round_off import ROUND_OFF
+from heatfield.features.layout import ROUND_OFF, Layout
 from heatfield.models.read_out import GapImputer, RoundOffScaler, magnitudes
 
 from ._methods import Method, epochs_within, made, name_of

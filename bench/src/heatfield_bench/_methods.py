@@ -12,7 +12,7 @@ from typing import Any
 
 import heatfield
 from heatfield._base.check import check_choice
-from heatfield._features.layout import PAPER_BLOCKS
+from heatfield.features.layout import PAPER_BLOCKS
 from heatfield.models.read_out import HEADS
 
 from . import _tools

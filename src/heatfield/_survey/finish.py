@@ -21,8 +21,6 @@ from .._base.check import Array
 from .._base.files import write_atomically
 from .._base.progress import progress_bar
 from .._base.summary import plural, shown
-from .._features.layout import layout
-from .._signatures.signatures import HeatDimensionSpectrum, Signatures
 from ..core import formulas
 from ..core.cloud import ArrangedCloud
 from ..core.evaluate import read_off_scale
@@ -30,6 +28,8 @@ from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT
 from ..core.one_scale import scale_sums
 from ..core.outputs import Outputs, fill_transition, heat_dimension_spectrum
 from ..core.targets import Targets
+from ..features.layout import layout
+from ..heat_signatures import HeatDimensionSpectrum, Signatures
 from ..io import Cloud, write_signatures
 from ..workflows.files import FileError
 from .grid import TileField, coarse_sums, isolated_sums

@@ -22,7 +22,6 @@ from scipy.spatial import ConvexHull, KDTree, QhullError
 from .._base.check import Array, check_extent, check_times
 from .._base.progress import progress_bar
 from .._base.threads import stop_if_asked
-from .._signatures.scales import geometric
 from ..core.arrange import origin_and_exponent
 from ..core.cloud import ArrangedCloud
 from ..core.fourier import ModeGrid, UpsampledGrid
@@ -30,6 +29,7 @@ from ..core.fourier.kernel import GRID_EPS, GRID_LIMIT, UPSAMPLING, width_for
 from ..core.fourier.modes import log_accuracy_for
 from ..core.near import cutoffs
 from ..core.nearest import nearest_of_many
+from ..scales import geometric
 from .tiles import RUN, Context, SurveySettings, Tile, gap_squared, halo, load_tiles, points_around, points_of
 
 MEASURE_BYTES = 250  # for each point of a tile

@@ -20,14 +20,14 @@ import numpy as np
 from .._base.arrays import read_arrays, write_array
 from .._base.check import Array, as_points, check_choice
 from .._base.files import write_atomically
-from .._signatures.channels import CHANNELS as REGISTRY
-from .._signatures.settings import SignatureSettings
+from ..channels import CHANNELS as REGISTRY
 from ..core.arrange import kd_order
 from ..core.costs import Costs
 from ..core.moments import Request
 from ..io import Cloud, file_stamp, is_remote, read_cloud
 from ..jobs import key_of
 from ..options import Features, PointFiles, Spectrum, Tiling
+from ..scales import SignatureSettings
 from ..workflows.files import FileError, target_names
 
 RUN = 1024

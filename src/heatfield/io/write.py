@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import channels as registry
 from .._base.check import as_points
 from .._base.files import write_atomically
-from .._signatures import channels as registry
-from .._signatures.local_type import LOCAL_TYPES, local_type_codes
-from .._signatures.signatures import Signatures
+from ..heat_signatures import Signatures
+from ..local_type import LOCAL_TYPES, local_type_codes
 from .cloud import Cloud, coordinate_names
 from .formats import WRITABLE, WRITERS
 from .formats.las import Record, length_unit

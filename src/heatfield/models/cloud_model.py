@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.check import Array, as_clouds, check_choice, check_count
 from .._base.threads import one_algebra_thread
 from .._base.warn import warn_caller
-from .._features.cloud_input import CloudEstimator
-from .._features.descriptor import HFSDescriptor
 from ..core.dense_or_fast import surely_dense
+from ..features.descriptor import CloudEstimator, HFSDescriptor
 from ..options import ClosedForm, Threads, check_options, values_of
 from .heads import Head, Readout, Tensors
 from .read_out import InputRange, RoundOffScaler, checked_groups, diameters_of, new_scaler

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import channels
 from .._base.check import Array, as_lengths, check_choice, check_count, check_number, check_tol
-from .._features.describe import deviation_at_points
-from .._features.layout import scale_pairs
-from .._signatures import shape
 from ..core.cloud import ArrangedCloud
 from ..core.evaluate import evaluate
 from ..core.moments import Request
 from ..core.outputs import Outputs
 from ..core.targets import Targets
+from ..features.blocks.neighbourhood import deviation_at_points, scale_pairs
 from ..options import names
 
 Features = NDArray[np.float32]
@@ -51,7 +50,7 @@ def _shape(n: int) -> list[str]:
 
 def _shape_values(found: Outputs, tol: float) -> Array:  # noqa: ARG001
     assert found.spectrum is not None
-    return np.stack([getattr(shape, name)(found) for name in _shape(found.spectrum.shape[2])], axis=2)
+    return np.stack([getattr(channels, name)(found) for name in _shape(found.spectrum.shape[2])], axis=2)
 
 
 def _uprightness(found: Outputs, tol: float) -> Array:

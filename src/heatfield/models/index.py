@@ -19,8 +19,7 @@ from sklearn.base import clone
 
 from .._base.check import Array, as_clouds, check_count
 from .._base.summary import plural, shown
-from .._features.cloud_input import check_same_dims
-from .._features.descriptor import HFSDescriptor
+from ..features.descriptor import HFSDescriptor, check_same_dims
 from ..io import with_files_read
 from ..options import Retrieval, check_options, option, options
 from . import retrieval

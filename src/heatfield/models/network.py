@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, check_choice, check_count
-from .._features.cloud_input import check_same_dims
-from .._features.point_features import PointSettings
-from .._features.point_table import PointTable, point_table
+from ..features.descriptor import check_same_dims
+from ..features.points import PointSettings, PointTable, point_table
 from ..options import (
     Learned,
     Optimisation,

@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from .._base.check import Array, as_points, thread_count
 from .._base.progress import progress_bar
-from .._features.cloud_input import CloudEstimator, check_same_dims
 from ..core.cloud import ArrangedCloud
+from ..features.descriptor import CloudEstimator, check_same_dims
 from ..io import Cloud, columns_of, with_files_read
 from ..options import PointTraining, Threads, check_options, options
 from .features_at_lengths import SCHEMA, Features, PointFeatureSettings, features_at_lengths

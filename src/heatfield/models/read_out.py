@@ -24,9 +24,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from .._base.check import Array, as_clouds, check_choice, check_count, check_dtype, check_tol
 from .._base.warn import quiet
-from .._features.layout import Layout
-from .._features.round_off import ROUND_OFF
 from ..core.dense import Batch
+from ..features.blocks import registry
+from ..features.layout import ROUND_OFF, Layout
 from ..options import Head
 from .heads import CLASSIFIERS, Readout, fill_gaps, softmax, standardise
 
@@ -168,16 +168,13 @@ def diameters_of(clouds: Sequence[Array]) -> Array:
 
 # --- gaps, standardisation, and estimators of scikit-learn that need a little more ----
 
-# Blocks whose numbers are differences of quantities of order one: their round-off is
-# that of 1, however small they are. The others are exact relative to themselves.
-_ORDER_ONE_BLOCKS = {"hds", "transition", "spectrum", "gradient", "correlation", "coupling", "neighbourhood"}
-
 
 def magnitudes(columns: Layout) -> Array:
     """The least magnitude to which a feature's round-off is relative: 1, or 0 where it is its own size."""
     out = np.zeros(columns.width)
     for block, place in columns.columns.items():
-        out[place] = 1.0 if block in _ORDER_ONE_BLOCKS else 0.0
+        known = registry().get(block)  # a descriptor of the bench has blocks of its own
+        out[place] = float(known is not None and known.order_one)
     return out
 
 

@@ -19,7 +19,7 @@ from .._base.progress import progress_bar
 from .._base.summary import number, plural, shown
 from .._base.threads import stop_if_asked
 from .._base.warn import quiet as without_warnings
-from .._features.descriptor import HFSDescriptor
+from ..features.descriptor import HFSDescriptor
 from .read_out import GapImputer, RoundOffScaler, new_scaler
 
 Rows = NDArray[np.float32]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .. import __version__
 from .._base.arrays import open_regular
 from .._base.files import write_folder_atomically
-from .._features.layout import SCHEMA
+from ..features.layout import SCHEMA
 from ..io.limits import ReadError
 from .heads import Tensors
 

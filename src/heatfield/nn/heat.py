@@ -30,9 +30,9 @@ from .._base.check import (
     check_times,
 )
 from .._base.files import write_atomically
-from .._features.layout import SCHEMA
-from .._features.point_features import PointSettings, features_of
 from ..core import formulas
+from ..features.layout import SCHEMA
+from ..features.points import PointSettings, features_of
 from ..options import Scales
 from .sums import can_compute, energy_sums, heat, is_known, local_sums, neighbours, neighbours_by_torch
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from .._base.check import Array
-from .._features.point_features import PointSettings
-from .._features.point_table import PointTable, packed
-from .._features.round_off import ROUND_OFF
+from ..features.layout import ROUND_OFF
+from ..features.points import PointSettings, PointTable, packed
 from .dgcnn import HFSDGCNN
 from .full import HFSFull
 from .training import Batches, Output, Training, all_logits, train

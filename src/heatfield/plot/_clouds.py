@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._signatures.signatures import Signatures
+from ..heat_signatures import Signatures
 from ._style import (
     DIMENSION_COLORS,
     at_length,

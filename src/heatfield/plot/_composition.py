@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._signatures.signatures import Signatures
+from ..heat_signatures import Signatures
 from ._style import DIMENSION_COLORS, dimension_name, lengths_of, own_axes, scale_axis, tidy
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._signatures.signatures import Signatures
+from ..heat_signatures import Signatures
 from ._style import class_color, class_line, escaped, pyplot, tidy
 
 _CURVES = (

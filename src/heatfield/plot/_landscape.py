@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import as_points, check_count
-from .._signatures.scales import scale_schedule
 from ..field import HeatField
+from ..scales import scale_schedule
 from ._style import HEAT_COLORS, at_length, pyplot, ramp
 
 

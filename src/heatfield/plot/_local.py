@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import Array
-from .._signatures.channels import drawn_columns
-from .._signatures.signatures import Signatures
+from ..channels import drawn_columns
+from ..heat_signatures import Signatures
 from ._style import (
     DIMENSION_COLORS,
     RAMPS,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._features.descriptor import HFSDescriptor
-from .._signatures.signatures import signatures
+from ..features.descriptor import HFSDescriptor
+from ..heat_signatures import signatures
 from ._style import (
     DIMENSION_COLORS,
     HEAT_COLORS,

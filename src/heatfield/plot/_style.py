@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from .._base.check import Array, as_points
 from .._base.files import write_atomically
 from .._base.optional import need
-from .._signatures.signatures import Signatures
+from ..heat_signatures import Signatures
 
 # Dimension 0, 1, 2, 3: point, filament, surface, volume. The colours can be told apart in
 # print and by most colour-blind readers.
@@ -25,7 +25,7 @@ DIMENSION_NAMES = ("point", "filament", "surface", "volume")
 TRANSITION_COLORS = ("#2166ac", "#92c5de", "#e0e0e0", "#f4a582", "#b2182b")
 SPECTRUM_COLORS = ("#762a83", "#d9d2dd", "#1b9e77", "#d95f02")
 HEAT_COLORS = ("#fff7ec", "#fdd49e", "#fc8d59", "#d7301f", "#7f0000")
-# By the name that a channel's entry gives (`_signatures.channels`); the viewer's are in its colours.js.
+# By the name that a channel's entry gives (`channels`); the viewer's are in its colours.js.
 RAMPS = {
     "density": HEAT_COLORS[1:],
     "dimension": DIMENSION_COLORS,

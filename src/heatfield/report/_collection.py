@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 
 from .._base.check import Array, check_dtype
 from .._base.optional import need
-from .._features.descriptor import HFSDescriptor
-from .._features.round_off import ROUND_OFF
+from ..features.descriptor import HFSDescriptor
+from ..features.layout import ROUND_OFF
 from ..models.classifier import HFSClassifier
 from ..models.read_out import GapImputer, RoundOffScaler, magnitudes, split_folds
 from ..options import Features, Head, Report, takes, values_of

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base.check import Array, as_points, check_range
 from .._base.html import assemble, safe_json
-from .._signatures.channels import Column, drawn_columns, reordered
-from .._signatures.local_type import LOCAL_TYPES, local_type_codes
-from .._signatures.scales import scale_schedule
-from .._signatures.signatures import Signatures, signatures
+from ..channels import Column, drawn_columns, reordered
+from ..heat_signatures import Signatures, signatures
 from ..io import points_of_file
+from ..local_type import LOCAL_TYPES, local_type_codes
 from ..options import Scales, Threads, View, takes
+from ..scales import scale_schedule
 
 # Numbers take two bytes each up to so many points, then one: 200,000 points at 8 scales make about 10 MB.
 _FINE_POINTS = 50_000

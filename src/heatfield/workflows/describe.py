@@ -15,22 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
+from .. import channels as registry
 from .._base.check import Array, as_points, check_count
 from .._base.files import write_atomically
 from .._base.optional import need
 from .._base.threads import stop_if_asked
 from .._base.warn import quiet
-from .._features.column_words import BESIDE, BESIDE_LENGTH, BLOCKS
-from .._features.describe import describe_clouds
-from .._features.layout import SCHEMA
-from .._features.settings import DescriptorSettings
-from .._signatures import channels as registry
-from .._signatures.scales import geometric
-from .._signatures.signatures import signatures
+from ..features.blocks import registry as blocks
+from ..features.describe import describe_clouds
+from ..features.layout import SCHEMA, DescriptorSettings
+from ..heat_signatures import signatures
 from ..io import Cloud, channel_names, read_cloud, write_signatures
 from ..io.write import coordinate_unit
 from ..jobs import Job, Task, key_of
 from ..options import Features, PointFiles, Reading, Run, takes
+from ..scales import geometric
 from .files import (
     FileError,
     Files,
@@ -52,12 +51,22 @@ from .files import (
 )
 
 if TYPE_CHECKING:
-    from .._features.descriptor import HFSDescriptor
+    from ..features.descriptor import HFSDescriptor
 
 TABLES = (".parquet", ".csv", ".npz")
 POINT_SUFFIXES = ("ply", "las", "laz", "parquet", "csv", "npz", "pcd")
 _TOGETHER, _BYTES_TOGETHER = 32, 4 << 20  # files whose result is kept together, and bytes of them
 _LEADING = ("file", "points_in_file", "points")  # columns before all others
+# Columns of a table of `describe` that are not features.
+BESIDE = {
+    "file": "where the cloud came from",
+    "points_in_file": "points in the file; nodes of a skeleton, vertices of a mesh",
+    "points": "points that were described",
+    "label": "class, from the folder or from --labels",
+    "r_nn": "mean distance to the nearest other point, in the unit of the data",
+    "diameter": "largest distance between two points, in the unit of the data",
+}
+BESIDE_LENGTH = "sqrt(t) of this scale, in the unit of the data"  # length_s0, length_s1, ...
 _OF_SIGNATURES = ("n_scales", "c_min", "c_max", "lengths", "transition", "method", "tol")
 
 
@@ -137,7 +146,7 @@ class FeatureTable:
     @property
     def descriptor(self) -> HFSDescriptor:
         """What computed the features."""
-        from .._features.descriptor import HFSDescriptor
+        from ..features.descriptor import HFSDescriptor
 
         return HFSDescriptor(**self.settings["features"], n_dims=self.n_dims)._fit_dims(self.n_dims)
 
@@ -232,7 +241,7 @@ class FeatureTable:
         layout = _settings(self.settings["features"], self.n_dims).columns
         for block, here in layout.columns.items():
             for name in layout.names[here]:
-                rows.append((name, block, " ".join(re.findall(r"_s(\d+)", name)), BLOCKS[block]))
+                rows.append((name, block, " ".join(re.findall(r"_s(\d+)", name)), blocks()[block].words))
         write_csv(path, ("column", "block", "scales", "meaning"), rows)
 
     @classmethod

@@ -12,12 +12,12 @@ import numpy as np
 from .._base.check import Array, HeatFieldWarning, as_points, check_range, thread_count
 from .._base.files import write_atomically
 from .._base.progress import show_progress
-from .._signatures.forecast import expected_seconds
-from .._signatures.scales import scale_schedule
+from ..heat_signatures import expected_seconds
 from ..io import Cloud, read_cloud
 from ..io.write import coordinate_unit
 from ..options import Local, Reading, Scales, View, takes
 from ..sampling import resample, seed_from_name
+from ..scales import scale_schedule
 from ..view import view_page
 from .files import PAGE, PathLike, check_out, printable, shown
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heatfield._base.check import Array, check_count
-from heatfield._features.schedule import warn_of_empty
+from heatfield.features.describe import warn_of_empty
 from heatfield.models.network import training_recipe
 from heatfield.options import Seed, Watched, count, option, options
 

@@ -14,10 +14,10 @@ from threadpoolctl import threadpool_limits
 
 from heatfield._base.check import Array, as_clouds, as_points, thread_count
 from heatfield._base.threads import pieces, run_pieces
-from heatfield._features.cloud_input import CloudTransformer, check_same_dims
-from heatfield._features.describe import pooled
-from heatfield._features.layout import STATISTICS, Layout
-from heatfield._features.schedule import warn_of_empty
+from heatfield.features.blocks import STATISTICS, pooled
+from heatfield.features.describe import warn_of_empty
+from heatfield.features.descriptor import CloudTransformer, check_same_dims
+from heatfield.features.layout import Layout
 from heatfield.options import check_options
 
 
@@ -25,7 +25,7 @@ class PointDescriptor(CloudTransformer, ABC):
     """Features of every point, pooled over the points of each cloud: the base of the descriptor baselines.
 
     A subclass declares its options, says how its features are called (`_axes`) and computes them for one
-    cloud (`_features`). Everything a user sees beyond that is here.
+    cloud (`features`). Everything a user sees beyond that is here.
     """
 
     family = "descriptor"

@@ -20,7 +20,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from heatfield._base.check import Array, as_clouds
-from heatfield._features.cloud_input import CloudEstimator, check_same_dims
+from heatfield.features.descriptor import CloudEstimator, check_same_dims
 from heatfield.models.read_out import Labels, checked_training
 
 from .._tools import install, missing

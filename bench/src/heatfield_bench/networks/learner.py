@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from heatfield._base.check import Array
-from heatfield._features.unit_ball import unit_ball
+from heatfield.features.points import unit_ball
 from heatfield.jobs import key_of
 from heatfield.nn.learner import TrainedNetwork, augmented, softmax
 from heatfield.nn.training import Output, Training

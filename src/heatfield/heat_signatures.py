@@ -8,19 +8,41 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._base.check import Array, as_lengths, as_points, as_scales, check_targets
-from .._base.summary import Summarised, Summary
-from ..core import formulas
-from ..core.cloud import ArrangedCloud
-from ..core.evaluate import evaluate
-from ..core.outputs import heat_dimension_spectrum
-from ..core.plan import Plan, dense_plan
-from ..core.targets import Targets
-from ..options import Scales, Spectrum, Sums, Threads
-from .channels import point_names, point_table, values_of
+from ._base.check import (
+    Array,
+    as_lengths,
+    as_points,
+    as_scales,
+    check_choice,
+    check_count,
+    check_range,
+    check_targets,
+    check_tol,
+)
+from ._base.drawing import band
+from ._base.summary import (
+    MOST_ROWS,
+    Summarised,
+    Summary,
+    chosen_columns,
+    number,
+    plural,
+    quantiles,
+    shape,
+)
+from .channels import CHANNELS, point_names, point_table, values_of
+from .core import formulas
+from .core.cloud import ArrangedCloud
+from .core.dense_or_fast import dense_seconds, fast_seconds, surely_dense, use_dense
+from .core.evaluate import evaluate
+from .core.moments import Request
+from .core.outputs import heat_dimension_spectrum
+from .core.plan import Plan, dense_plan
+from .core.plan_summary import plan_words
+from .core.targets import Targets
 from .local_type import LOCAL_TYPES, local_type_codes
-from .settings import SignatureSettings
-from .summary import summary_of, summary_of_hds
+from .options import Scales, Spectrum, Sums, Threads, choices_of
+from .scales import SignatureSettings, schedule_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +55,7 @@ class HeatDimensionSpectrum(Summarised):
     sigma: float
 
     def _summary(self) -> Summary:
-        return summary_of_hds(self)
+        return _summary_of_hds(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,7 +112,7 @@ class Signatures(Summarised):
     directions: Array | None = None
 
     def _summary(self) -> Summary:
-        return summary_of(self)
+        return _summary_of(self)
 
     @property
     def lengths(self) -> Array:
@@ -376,3 +398,134 @@ def _undefined(
         relative_roughness=line,
         hds=HeatDimensionSpectrum(shares, shares, centers, sigma),
     )
+
+
+# --- the time it would take -----------------------------------------------------------
+
+# Beyond three dimensions (`core.dense_any_dimension`): seconds per pair and scale, and per product of two of
+# its coordinates. Fitted to 4, 5, 10 and 30 dimensions relative to a pair in three dimensions.
+_PAIR_BEYOND = 2.5e-8
+_PRODUCT_BEYOND = 3.3e-10
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Seconds on one core, and which path takes them: "dense" or "fast"."""
+
+    seconds: float
+    path: str
+
+
+def expected_seconds(
+    points: ArrayLike,
+    scales: ArrayLike | None = None,
+    *,
+    n_scales: int = Scales.n_scales,
+    c_min: float = Scales.c_min,
+    c_max: float = Scales.c_max,
+    method: str = Sums.method,
+    tol: float | None = Sums.tol,
+) -> Forecast:
+    """What `signatures` with these arguments would take on one core.
+
+    It is the price that the choice between dense and fast compares, and the sum of
+    ``s.plan.scales[...].expected_seconds`` on the fast path. Where no price is needed to choose, as for
+    small clouds, it is that of a common machine, and nothing is measured.
+
+    Returns
+    -------
+    forecast : Forecast
+        NaN seconds where there are no scales: of fewer than two distinct points.
+    """
+    checked = as_points(points)
+    m, n = checked.shape
+    cloud = ArrangedCloud.of(checked)
+    if scales is None:
+        count = check_count(n_scales, "n_scales", 2)
+        times = schedule_of(cloud, count, *check_range(c_min, c_max))[None, :]
+    else:
+        times = as_scales(scales, m)
+    request = Request(
+        tol=check_tol(tol, np.dtype(np.float64)),
+        directions=True,
+        energy=times.shape[0] == 1,
+        method=check_choice(method, "method", choices_of(Sums, "method")),
+    )
+    if m == 0 or not np.isfinite(times).all():
+        return Forecast(float("nan"), "dense")
+    surely = surely_dense(method, m, n)
+    if surely and n > 3:  # every pair, by matrix products
+        return Forecast(m * m * times.shape[1] * (_PAIR_BEYOND + _PRODUCT_BEYOND * n * n), "dense")
+    own = times[cloud.order] if times.shape[0] > 1 else times
+    unit = np.ldexp(own, -2 * cloud.exponent)
+    request = request if surely else request.priced(m)
+    if surely or use_dense(cloud, unit, request):
+        return Forecast(dense_seconds(cloud, unit, request), "dense")
+    return Forecast(fast_seconds(cloud, unit, request), "fast")
+
+
+# --- summaries ------------------------------------------------------------------------
+
+
+def _summary_of(s: Signatures) -> Summary:
+    """Points, scales, shapes, the median dimension, and what was chosen."""
+    m, steps = s.dimension.shape
+    n = None if s.spectrum is None else s.spectrum.shape[-1]
+    space = "" if n is None else f" in {plural(n, 'dimension')}"
+    title = f"Signatures at {plural(m, 'point')}{space}, {plural(steps, 'scale')}"
+    own = s.scales.ndim == 2
+    with np.errstate(invalid="ignore"):
+        lengths = np.sqrt(quantiles(s.scales, [0.5])[0] if own else s.scales)
+    low, middle, high = quantiles(s.dimension, [0.1, 0.5, 0.9])
+    columns = chosen_columns(steps)
+    unit = "in the unit of the points" + (", median: each point has its own" if own else "")
+    of = "median" if m <= MOST_ROWS else f"median of every {1 + (m - 1) // MOST_ROWS}th point"
+    lines: list[tuple[str, str | list[str]]] = [
+        ("scale", [*map(str, columns), ""]),
+        ("sqrt(t)", [*(number(float(lengths[a])) for a in columns), unit]),
+        ("dimension", [*(number(float(middle[a])) for a in columns), of]),
+    ]
+    for dims, names in _by_shape(s).items():
+        lines.append(("per point", f"{dims}  {', '.join(names)}"))
+    if s.directions is not None:
+        lines.append(("per point", f"{shape(s.directions)}  directions; normals, verticality"))
+    lines.append(("as a whole", f"{shape(s.energy)}  energy, response, roughness, relative_roughness"))
+    lines.append(("hds", _shares(s.hds)))
+    chosen = (
+        "nothing could be computed: two distinct points are needed" if s.plan is None else plan_words(s.plan)
+    )
+    lines.append(("chosen", chosen))
+    drawing = band(
+        lengths, low, middle, high, top=3.0 if n is None else float(n),
+        title="dimension: median, 10 to 90 % of the points", below="sqrt(t), in the unit of the points",
+    )  # fmt: skip
+    return Summary(title, lines, [drawing] if drawing else [])
+
+
+def _summary_of_hds(hds: HeatDimensionSpectrum) -> Summary:
+    """Shares of the dimensions, scale by scale."""
+    steps, count = hds.composition.shape
+    columns = chosen_columns(steps)
+    lines: list[tuple[str, str | list[str]]] = [("scale", [*map(str, columns), ""])]
+    remark = "composition: share of the points"
+    for k in chosen_columns(count, 10):
+        cells = [number(float(hds.composition[a, k])) for a in columns]
+        lines.append((f"d = {hds.centers[k]:g}", [*cells, remark if k == 0 else ""]))
+    lines.append(("arrays", f"{shape(hds.composition)}  composition, contrast; sigma {hds.sigma:g}"))
+    return Summary(f"Heat dimension spectrum at {plural(steps, 'scale')}", lines)
+
+
+def _shares(hds: HeatDimensionSpectrum) -> str:
+    centers = ", ".join(f"{c:g}" for c in hds.centers[:6]) + (", ..." if len(hds.centers) > 6 else "")
+    return f"{shape(hds.composition)}  composition, contrast, at dimension {centers}"
+
+
+def _by_shape(s: Signatures) -> dict[str, list[str]]:
+    """Names of the local signatures by the shape of their arrays."""
+    found: dict[str, list[str]] = {}
+    for channel in CHANNELS:
+        values = None if channel.on_request else channel.values(s)
+        if values is not None:
+            unit = "" if channel.words[1] == "pure number" else f" [{channel.words[1]}]"
+            found.setdefault(shape(values), []).append(channel.name + unit)
+    return found

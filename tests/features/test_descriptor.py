@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import heatfield as hf
 from heatfield._base.check import as_points
-from heatfield._features.layout import SCHEMA, VARIANT_BLOCKS
+from heatfield.features.layout import SCHEMA, VARIANT_BLOCKS
 from heatfield.models.read_out import GapImputer, magnitudes
 from tests.helpers import reference, reference_joint
 from tests.helpers.agreement import assert_agree
@@ -129,7 +129,7 @@ def test_every_row_of_the_ablation_table():
 
 
 def test_simple_does_not_pay_for_the_spectrum(monkeypatch):
-    from heatfield._features import describe as module
+    from heatfield.features import describe as module
 
     asked = []
     original = module.dense_sums

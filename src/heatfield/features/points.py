@@ -1,27 +1,197 @@
-"""The features of many clouds in one table: computed once, kept on disk if asked, packed for training."""
+"""Features of every point and of each cloud as a whole, for learned pooling, and tables of many clouds.
+
+A table is computed once, kept on disk if asked, and packed for training.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.arrays import read_arrays
-from .._base.check import Array, thread_count
+from .._base.check import Array, OutOfRangeError, thread_count
 from .._base.files import open_atomically
-from .layout import SCHEMA
-from .point_features import PointSettings, features_of
-from .schedule import each_cloud, warn_of_empty
-from .unit_ball import unit_ball
+from .._base.threads import even_pieces, run_pieces
+from ..channels import block_columns, block_values, learned_blocks
+from ..core.cloud import ArrangedCloud
+from ..core.dense_or_fast import surely_dense
+from ..core.evaluate import Evaluation, evaluate
+from ..core.outputs import heat_dimension_spectrum
+from ..options import names
+from .blocks import registry
+from .blocks.neighbourhood import deviation_at_points, pairs_of_scales, scale_pairs
+from .blocks.whole import global_block
+from .describe import warn_of_empty
+from .layout import PAPER_BLOCKS, SCHEMA, FeatureSettings
+
+# Which blocks describe the whole cloud and which each point, in their order.
+WHOLE_BLOCKS = ("global", "log_global", "hds")
+POINT_BLOCKS = (*learned_blocks(), "neighbourhood")
+
+# Beginnings of the names of point features that are differences of numbers of order one, whose round-off is
+# that of 1; see `layout.ROUND_OFF`.
+_ORDER_ONE_FEATURES = ("log_", *(block.name for block in registry().values() if block.order_one))
+
+
+@dataclass(frozen=True)
+class PointSettings(FeatureSettings):
+    """All that decides the numbers: `features_of` depends on nothing else but the points."""
+
+    def _checked_blocks(self, blocks: Any) -> tuple[str, ...]:
+        known = (*WHOLE_BLOCKS, *POINT_BLOCKS)
+        chosen = PAPER_BLOCKS if blocks is None else names(blocks, "blocks")
+        if any(b not in known for b in chosen) or not any(b in POINT_BLOCKS for b in chosen):
+            raise ValueError(
+                f"blocks must be some of {', '.join(map(repr, known))}, "
+                f"with at least one of {', '.join(map(repr, POINT_BLOCKS))}, got {chosen!r}"
+            )
+        return tuple(b for b in known if b in chosen)
+
+    def identity(self) -> dict[str, Any]:
+        """See `SignatureSettings`."""
+        found = super().identity()
+        # Gradient lengths of version 1 had half of the digits: features cached then are computed again.
+        return {**found, "gradient": 2} if "gradient" in self.point_blocks else found
+
+    @property
+    def point_blocks(self) -> tuple[str, ...]:
+        """Of the chosen blocks, those that describe a point."""
+        return tuple(b for b in POINT_BLOCKS if b in self.blocks)
+
+    @property
+    def whole_blocks(self) -> tuple[str, ...]:
+        """Of the chosen blocks, those that describe the cloud."""
+        return tuple(b for b in WHOLE_BLOCKS if b in self.blocks)
+
+    @property
+    def point_names(self) -> tuple[str, ...]:
+        """Names of the features of a point: scale by scale, then the second layer by pairs of scales."""
+        return tuple(self._point_names())
+
+    def _point_names(self) -> Iterator[str]:
+        n, steps = self.n_dims, self.n_scales
+        blocks = [block for block in self.point_blocks if block != "neighbourhood"]
+        for a in range(steps):
+            for block in blocks:
+                yield from (f"{name}_s{a}" for name in block_columns(block, n))
+        if "neighbourhood" in self.point_blocks:
+            for field in chain(("log_density", "dimension"), block_columns("spectrum", n)):
+                yield from (f"neighbourhood_{field}_s{a}_s{b}" for a, b in pairs_of_scales(steps))
+
+    @property
+    def whole_names(self) -> tuple[str, ...]:
+        """Names of the features of the whole cloud, as in the descriptor."""
+        return tuple(self._whole_names())
+
+    def _whole_names(self) -> Iterator[str]:
+        for block in self.whole_blocks:
+            yield from self.names_of(block.removeprefix("log_"), joint=block.startswith("log_"))
+
+    @property
+    def column_names(self) -> Iterator[str]:
+        """See `FeatureSettings`."""
+        return chain(self._point_names(), self._whole_names())
+
+    def magnitudes(self) -> tuple[Array, Array]:
+        """Least magnitude of each feature, of points and of whole clouds, to which round-off is relative."""
+        points = [float(name.startswith(_ORDER_ONE_FEATURES)) for name in self.point_names]
+        whole = [float(name.startswith(("hds", "global_log"))) for name in self.whole_names]
+        return np.array(points), np.array(whole)
+
+
+def features_of(points: Array, settings: PointSettings, n_threads: int = 1) -> tuple[Array, Array]:
+    """Features of every point (m, F) and of the cloud (W,); NaN where there is no scale schedule."""
+    if len(points) == 0 or (points == points[0]).all():  # nothing is known: one row of NaN
+        rows = np.full((max(1, len(points)), len(settings.point_names)), np.nan)
+        return rows, np.full(len(settings.whole_names), np.nan)
+    cloud = ArrangedCloud.of(points, n_threads)
+    scales = settings.times(cloud)
+    request = settings.request(
+        directions=settings.with_spectrum,
+        energy=True,  # always: the plan of the fast path, and so its last digits, depend on it
+        gradient="gradient" in settings.point_blocks,
+        n_threads=n_threads,
+    )
+    found = evaluate(cloud, None, scales, request)
+    out = found.local
+    second = None
+    if "neighbourhood" in settings.point_blocks:
+        second = np.empty((len(points), len(scale_pairs(settings.n_scales)) * (2 + settings.n_dims)))
+        second[cloud.order] = deviation_at_points(cloud, scales, found, request).T
+    whole = [_whole_block(found, block, scales[0], settings) for block in settings.whole_blocks]
+    out.turn_round(found.rows, n_threads)
+    channels = [block_values(block, out) for block in settings.point_blocks if block != "neighbourhood"]
+    parts = [np.concatenate(channels, axis=2).reshape(len(points), -1)] if channels else []
+    if second is not None:
+        parts.append(second)
+    return np.concatenate(parts, axis=1), np.concatenate(whole) if whole else np.empty(0)
+
+
+def _whole_block(found: Evaluation, block: str, times: Array, settings: PointSettings) -> Array:
+    if block == "hds":
+        out = found.local
+        shares = heat_dimension_spectrum(
+            out.density, out.dimension, np.array([found.rows.size]), settings.centers, settings.hds_sigma
+        )
+        return np.concatenate([part.ravel() for part in shares])
+    return global_block(found.energy, found.response, times, log=block == "log_global").ravel()
+
+
+# --- tables of many clouds ------------------------------------------------------------
 
 # Clouds whose mean and standard deviation set the unit in which single precision stores the features.
 _PILOT = 64
+
+
+def unit_ball(points: Array) -> Array:
+    """Centred, and scaled so that the farthest point has length 1."""
+    centred = points - points.mean(axis=0)
+    radius = np.sqrt((centred**2).sum(axis=1).max())
+    return centred / radius if radius > 0.0 else centred
+
+
+def each_cloud(
+    work: Callable[[int, int], object],
+    clouds: Sequence[Array],
+    *,
+    method: str,
+    n_threads: int,
+    chosen: Iterable[int] | None = None,
+) -> None:
+    """Call ``work(i, threads)`` for every cloud, or for the chosen ones.
+
+    Small clouds are distributed over the threads. Those that may take the fast path get all threads, one
+    after the other: their memory is O(m T).
+    """
+
+    def named(i: int, threads: int) -> None:
+        try:
+            work(i, threads)
+        except OutOfRangeError as error:
+            raise OutOfRangeError(error.problem, i) from None
+
+    indices = range(len(clouds)) if chosen is None else list(chosen)
+    if not indices:
+        return
+    small = [i for i in indices if surely_dense(method, *clouds[i].shape)]
+    large = sorted(set(indices) - set(small))
+
+    def piece(first: int, last: int) -> None:
+        for i in small[first:last]:
+            named(i, 1)
+
+    run_pieces(piece, even_pieces([len(clouds[i]) for i in small]), n_threads, progress="clouds")
+    for i in large:
+        named(i, n_threads)
 
 
 @dataclass(frozen=True)

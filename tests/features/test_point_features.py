@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from heatfield._features.point_features import POINT_BLOCKS, WHOLE_BLOCKS, PointSettings, features_of
-from heatfield._features.point_table import point_table
+from heatfield.features.points import POINT_BLOCKS, WHOLE_BLOCKS, PointSettings, features_of, point_table
 from tests.helpers import reference, reference_joint
 
 STEPS = 5
@@ -127,7 +126,7 @@ def test_features_of_a_cloud_are_computed_once(count, monkeypatch):
         seen.append(next(i for i, cloud in enumerate(clouds) if cloud is points))
         return features_of(points, asked, n_threads)
 
-    monkeypatch.setattr("heatfield._features.point_table.features_of", counted)
+    monkeypatch.setattr("heatfield.features.points.features_of", counted)
     table = point_table(clouds, recipe, n_jobs=2)
     assert sorted(seen) == list(range(count))
     # The unit is that of the sample, and every row that of its own cloud.

@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._signatures import channels
-from heatfield._signatures.channels import CHANNELS, Channel, file_columns, fixed, reordered
+from heatfield import channels
+from heatfield.channels import CHANNELS, Channel, file_columns, fixed, reordered
 from heatfield.cli import main
 from heatfield.view import view_page
 
+WORDS = ("what", "pure number", "high")
 EXCESS = Channel(
-    "excess", "e", "excess of dimension", read=lambda s: s.dimension - 1.0, ends=fixed(-1.0, 2.0)
+    "excess", "e", "excess of dimension", WORDS, read=lambda s: s.dimension - 1.0, ends=fixed(-1.0, 2.0)
 )
 FLUX = Channel(
-    "flux", "Φ", "flux", read=lambda s: None if s.spectrum is None else -s.spectrum, per_axis=True,
-    log=False, ramp="spectrum", with_spectrum=True,
+    "flux", "Φ", "flux", WORDS, read=lambda s: None if s.spectrum is None else -s.spectrum, per_axis=True,
+    ramp="spectrum", with_spectrum=True,
 )  # fmt: skip
-HIDDEN = Channel("hidden", "h", "hidden", read=lambda s: s.density, in_table=False, drawn=False)
+HIDDEN = Channel("hidden", "h", "hidden", WORDS, read=lambda s: s.density, in_table=False, drawn=False)
 
 
 @pytest.fixture(scope="module")
@@ -136,14 +137,15 @@ def test_a_new_channel_for_networks():
     """In a fresh process, as a change of the source would be."""
     code = """
 import numpy as np
-from heatfield._signatures import channels
-from heatfield._signatures.channels import Channel
+from heatfield import channels
+from heatfield.channels import Channel
+WORDS = ("what", "pure number", "high")
 channels.CHANNELS += (
-    Channel("mass", "M", "mass", read=lambda s: 2.0 * s.density, log=True),
-    Channel("flux", "F", "flux", read=lambda s: -s.spectrum, per_axis=True, with_spectrum=True),
+    Channel("mass", "M", "mass", WORDS, read=lambda s: 2.0 * s.density, log_words=WORDS),
+    Channel("flux", "F", "flux", WORDS, read=lambda s: -s.spectrum, per_axis=True, with_spectrum=True),
 )
 import heatfield as hf
-from heatfield._features.point_features import POINT_BLOCKS, PointSettings, features_of
+from heatfield.features.points import POINT_BLOCKS, PointSettings, features_of
 print(*POINT_BLOCKS)
 recipe = PointSettings(2, blocks=("log_mass", "flux"), n_scales=2)
 print(*recipe.point_names)
@@ -155,7 +157,7 @@ print(np.array_equal(rows, expected))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.splitlines() == [
-        "density log_density dimension transition spectrum mass log_mass flux gradient neighbourhood",
+        "density log_density dimension transition spectrum gradient mass log_mass flux neighbourhood",
         "log_mass_s0 flux_1_s0 flux_2_s0 log_mass_s1 flux_1_s1 flux_2_s1",
         "True",
     ], done.stderr

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._signatures.forecast import expected_seconds
 from heatfield.cli import main
+from heatfield.heat_signatures import expected_seconds
 
 
 def sphere(m):

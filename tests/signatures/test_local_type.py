@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._signatures.local_type import LOCAL_TYPES, local_type_codes
+from heatfield.local_type import LOCAL_TYPES, local_type_codes
 
 
 def name_of(dimension, transition, *spectrum):

@@ -5,12 +5,12 @@ import pytest
 from tqdm import tqdm
 
 import heatfield as hf
-from heatfield._features import describe
 from heatfield.core import bounds
 from heatfield.core.cloud import ArrangedCloud
 from heatfield.core.costs import Costs
 from heatfield.core.moments import WEIGHT, Request
 from heatfield.core.one_scale import scale_sums
+from heatfield.features.blocks import neighbourhood
 from tests.helpers import reference_joint
 from tests.helpers.clouds import cloud
 
@@ -74,7 +74,7 @@ def test_squared_spreads_keep_the_promise(name, prices):
         t = float(np.ldexp(scales[b], -2 * around.exponent))
         mass = scale_sums(around, around, np.array([t]), request)[0][:, WEIGHT]
         with tqdm(disable=True) as bar:
-            found = describe._deviation(around, t, mass, field[order, a], request, bar)
+            found = neighbourhood._deviation(around, t, mass, field[order, a], request, bar)
         expected = reference_joint.neighbourhood_spread(points, scales, field, a, b)[order]
         unit = np.ptp(field[:, a])
         assert np.abs(found**2 - expected**2).max() <= bounds.DEVIATION_SQUARED * tol * unit**2
@@ -85,7 +85,7 @@ def test_a_field_that_does_not_vary_has_no_spread():
     around = ArrangedCloud.of(cloud("ball", 2, 100))
     values, request = np.full(100, 3.0), Request(tol=1e-6)
     with tqdm(disable=True) as bar:
-        found = describe._deviation(around, 0.1, np.ones(100), values, request, bar)
+        found = neighbourhood._deviation(around, 0.1, np.ones(100), values, request, bar)
     assert (found == 0.0).all()
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import heatfield as hf
 from heatfield._base.check import as_lengths
-from heatfield._signatures.settings import SignatureSettings
+from heatfield.scales import SignatureSettings
 
 LENGTHS = [0.3, 0.7, 1.5]
 

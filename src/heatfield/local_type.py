@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.check import Array
+from ._base.check import Array
 
 # In this order everywhere; the code of a type is its position. The last is for what cannot be determined.
 LOCAL_TYPES = ("point", "filament", "surface", "volume", "junction", "undefined")
+# What a column of codes is, its unit, what a high value means.
+WORDS = (
+    f"code of the local type: {', '.join(f'{k} {name}' for k, name in enumerate(LOCAL_TYPES))}",
+    "pure number",
+    "a code, not a quantity",
+)
 JUNCTION = LOCAL_TYPES.index("junction")
 UNDEFINED = LOCAL_TYPES.index("undefined")
 

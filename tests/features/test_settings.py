@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._features.point_features import PointSettings
-from heatfield._features.point_table import point_table
-from heatfield._features.settings import DescriptorSettings
-from heatfield._signatures.settings import SignatureSettings
+from heatfield.features.layout import DescriptorSettings
+from heatfield.features.points import PointSettings, point_table
+from heatfield.scales import SignatureSettings
 from tests.helpers.estimator_checks import some_clouds
 
 CLOUD = np.random.default_rng(0).normal(size=(12, 2))
@@ -98,8 +97,8 @@ def test_centres_of_the_heat_dimension_spectrum_reach_point_features():
 @pytest.mark.parametrize("method", ["auto", "fast"])
 def test_large_clouds_get_all_threads(method, monkeypatch):
     """One after the other; small ones, of which each takes one thread, go side by side, or in batches."""
-    from heatfield._features import describe
-    from heatfield._features import point_table as tables
+    from heatfield.features import describe
+    from heatfield.features import points as tables
 
     seen = []
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._features import describe
-from heatfield._features.describe import describe_clouds
-from heatfield._features.settings import DescriptorSettings
+from heatfield.features import describe
+from heatfield.features.describe import describe_clouds
+from heatfield.features.layout import DescriptorSettings
 from tests.helpers import reference
 from tests.helpers.agreement import assert_agree
 

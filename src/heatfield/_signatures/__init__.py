@@ -1,1 +1,0 @@
-"""From sums to geometry: scales, the paper's equations, signatures."""
