@@ -1,6 +1,7 @@
 """Settings and fixtures of all tests, those of the bench among them."""
 
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +16,10 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 # What the bench compiles is kept apart from the user's.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "heatfield-tests"))
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+# A shell starts background jobs with Ctrl-C ignored, and the commands that tests stop would inherit it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
