@@ -45,7 +45,7 @@ def test_without_a_verb_it_explains_itself():
 def test_wrong_verb():
     done = heatfield("describ")
     assert done.returncode == 2
-    assert "invalid choice: 'describ'" in done.stderr
+    assert "no such verb: 'describ' (did you mean describe?)" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -94,8 +94,8 @@ WRONG = [
     (["report", "in", "--jobs=2"], "--jobs=2 (did you mean --n-jobs?); see 'heatfield report --help'"),
     (["report"], "the following arguments are required: FOLDER"),
     (["report", "absent"], "there is no folder 'absent'; check the spelling"),
-    (["search"], "the following arguments are required: ACTION"),
-    (["search", "find"], "invalid choice: 'find'"),
+    (["search"], "a verb is required: build, query, add, remove; see 'heatfield search --help'"),
+    (["search", "find"], "no such verb: 'find' (choose from build, query, add, remove)"),
     (["search", "build", "in"], "the following arguments are required: -o/--out"),
     (
         ["search", "build", "in", "-o", "i", "--scales", "3"],

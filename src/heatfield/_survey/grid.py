@@ -81,7 +81,7 @@ def coarse_fields(
         for i, a in enumerate(todo):
             first, second = made[i]["totals"].tolist()
             found[a] = Field(eps[a], (first, second), tuple(counts[:, i].tolist()), len(groups[a]))
-        todo = [a for a in todo if _finer_pays(plan, a, found[a], settings, memory)]
+        todo = [a for a in todo if _finer_is_faster(plan, a, found[a], settings, memory)]
         eps |= {a: max(GRID_EPS, _FINER * eps[a]) for a in todo}
     for a in [a for a in plan.coarse if sum(found[a].isolated) > _MOST]:
         if plan.tile_bytes[a] > memory:
@@ -95,7 +95,7 @@ def coarse_fields(
     return plan, {a: found[a] for a in plan.coarse}
 
 
-def _finer_pays(plan: Plan, a: int, field: Field, settings: SurveySettings, memory: float) -> bool:
+def _finer_is_faster(plan: Plan, a: int, field: Field, settings: SurveySettings, memory: float) -> bool:
     """Whether a field with more digits is possible, and cheaper than summing the isolated points."""
     eps, count = field.eps, sum(field.isolated)
     finer = max(GRID_EPS, _FINER * eps)

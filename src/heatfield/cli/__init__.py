@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, NoReturn
@@ -47,8 +47,13 @@ class Parser(argparse.ArgumentParser):
         own = self.called or self
         if message.startswith("unrecognized arguments: -"):
             unknown = message.split()[2].partition("=")[0]
-            close = difflib.get_close_matches(unknown, own._option_string_actions, 1)
-            message += f" (did you mean {close[0]}?)" if close else ""
+            message += _did_you_mean(unknown, own._option_string_actions)
+        elif self.below() and "invalid choice: " in message:
+            word = message.split("'")[1]
+            known = f" (choose from {', '.join(self.below())})"
+            message = f"no such verb: {word!r}" + (_did_you_mean(word, self.below()) or known)
+        elif self.below() and "are required" in message:
+            message = f"a verb is required: {', '.join(self.below())}"
         print(f"{own.prog}: {message}; see '{own.prog} --help'", file=sys.stderr)
         raise SystemExit(2)
 
@@ -56,6 +61,11 @@ class Parser(argparse.ArgumentParser):
         """The parsers of verbs."""
         actions = [action for action in self._actions if isinstance(action, argparse._SubParsersAction)]
         return actions[0].choices if actions else {}
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, known, 1)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -477,7 +477,7 @@ def add_pattern(parser: argparse.ArgumentParser) -> None:
     window.add_argument("--polygon", metavar="FILE", help="vertices of a polygon instead, a file of points")
     parser.add_argument(
         "--intensity", metavar="FILE",
-        help="test against this density: a table x,y,value, of which the nearest row counts",
+        help="null-model intensity: a table x,y,value; the nearest row counts",
     )  # fmt: skip
     parser.add_argument("-o", "--out", metavar="FILE", help="the result, a .json")
     parser.add_argument("--plot", metavar="PICTURE", help="the curves, a .png or .svg")

@@ -91,7 +91,7 @@ def train_points(
     label : str, optional
         Column of the labels; by default classification, label, labels or class, the first that there is.
     ignore : sequence of labels
-        Labels that stand for none, such as 0 and 1 (unclassified) of LAS: neither learnt nor tested.
+        Label values to ignore in training and validation, such as 0 and 1 (unclassified) in LAS.
     groups : path-like or mapping, optional
         Files that belong together, such as tiles of one site: a table with the columns file and group. Files
         of one group are never on both sides of the validation.
