@@ -40,9 +40,10 @@ template <class T, int N> struct Gathered {
     }
 
     // Add the blocks found[first:last] to the rows of those targets of the group that are asked for.
-    template <int WANTED>
-    void add(const Group& group, Index first, Index last, const bool* asked, double* rows, Index width) {
+    HF_ONCE void add(const Group& group, Index first, Index last, const bool* asked, bool directions, bool fourth,
+                     double* rows, Index width) {
         const Index n = task.sources.n;
+        const auto heat_and_sum = Tile<T, N>::summing((fourth ? WITH_FOURTH : 0) | (directions ? WITH_DIRECTIONS : 0));
         for (Index from = first; from < last; from += GATHERED / BLOCK) {
             const Index count = gather(group, from, smaller(last, from + GATHERED / BLOCK));
             for (Index i = group.start; i < group.stop; i++) {
@@ -50,19 +51,14 @@ template <class T, int N> struct Gathered {
                 const T rate = T(-LOG2_E / (8.0 * time_of(task, i)));
                 for (Index k = 0; k < n; k++) at.at[k] = T(task.targets.at[k * task.targets.m + i] - group.center.at[k]);
                 for (Index run = 0; run < count; run += RUN<T>) {
-                    tile.template fill<WANTED>(columns.at + run, STRIDE, smaller(RUN<T>, count - run), at.at);
-                    tile.heat(rate);
-                    if (task.roots) tile.weigh(columns.at + n * STRIDE + run);
-                    tile.template sum<WANTED>(rows + (i - group.start) * width, 1);
+                    const Index some = smaller(RUN<T>, count - run);
+                    if (directions) tile.template fill<true>(columns.at + run, STRIDE, some, at.at);
+                    else tile.template fill<false>(columns.at + run, STRIDE, some, at.at);
+                    const T* roots = task.roots ? columns.at + n * STRIDE + run : nullptr;
+                    (tile.*heat_and_sum)(rate, roots, rows + (i - group.start) * width, 1);
                 }
             }
         }
-    }
-
-    void add(const Group& group, Index first, Index last, const bool* asked, bool directions, bool fourth, double* rows,
-             Index width) {
-        by_wanted((fourth ? WITH_FOURTH : 0) | (directions ? WITH_DIRECTIONS : 0),
-                  [&](auto wanted) { add<wanted.n>(group, first, last, asked, rows, width); });
     }
 };
 

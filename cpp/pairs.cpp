@@ -4,9 +4,10 @@
 namespace HF_ISA {
 namespace {
 
-template <class T, int N, int WANTED>
-void dense_rows(const Batch& b, Member c, const double* nearest, Index first, Index last, double* sums) {
+template <class T, int N>
+void dense_rows(const Batch& b, Member c, const double* nearest, int wanted, Index first, Index last, double* sums) {
     const Index m = c.s.m, blocks = blocks_of(m), steps = b.steps, stride = steps * b.total;
+    const auto heat_and_sum = Tile<T, N>::summing(wanted);
     Tile<T, N> tile(b.n);
     Scratch gaps(blocks), cuts(steps), target(b.n);
     Places begins(blocks), ends(blocks), kept(steps);
@@ -38,10 +39,8 @@ void dense_rows(const Batch& b, Member c, const double* nearest, Index first, In
                     tile.add(c.s, at, more, target.at);
                     at += more;
                     if (tile.count < TILE && !(r == runs - 1 && at == ends.at[r])) continue;
-                    for (Index a = fine; a <= coarse; a++) {
-                        tile.heat(rates.at[a]);
-                        tile.template sum<WANTED>(sums + a * b.total + c.start + i, stride);
-                    }
+                    for (Index a = fine; a <= coarse; a++)
+                        (tile.*heat_and_sum)(rates.at[a], nullptr, sums + a * b.total + c.start + i, stride);
                     tile.count = 0;
                 }
         }
@@ -55,18 +54,16 @@ void dense(const Batch& b, const double* nearest, int wanted, Index first, Index
     each_cloud(b, first, last, [&](Member c, Index from, Index to) {
         const double t = b.times[b.own_times ? c.start : c.number];
         if (!(t > 0.0)) return;  // fewer than two places: no scales
-        by_wanted(wanted, [&](auto w) {
-            by_axes_up_to_3(b.n, [&](auto axes) {
-                constexpr int N = decltype(axes)::n, W = decltype(w)::n;
-                (b.single ? dense_rows<float, N, W> : dense_rows<double, N, W>)(b, c, nearest, from, to, sums);
-            });
+        by_axes_up_to_3(b.n, [&](auto axes) {
+            constexpr int N = decltype(axes)::n;
+            (b.single ? dense_rows<float, N> : dense_rows<double, N>)(b, c, nearest, wanted, from, to, sums);
         });
     });
 }
 
 // Some fields at once: a weight is loaded once for them, and no addition waits for the one before.
-template <class T, int FIELDS> HF_INLINE void add_differences(const T* weight, const T* value, Index apart, Index count,
-                                                              Index i, double* first, double* second, Index stride) {
+template <class T, int FIELDS> HF_ONCE void add_differences(const T* weight, const T* value, Index apart, Index count,
+                                                            Index i, double* first, double* second, Index stride) {
     Vector<T> one[FIELDS]{}, two[FIELDS]{};
     T own[FIELDS];
     for (int f = 0; f < FIELDS; f++) own[f] = value[f * apart + i];

@@ -7,6 +7,8 @@
 #include "cloud.hpp"
 #include "lanes.hpp"
 
+#define HF_ONCE __attribute__((noinline))  // large and called from many places: compiled once for all of them
+
 namespace HF_ISA {
 
 constexpr Index TILE = 512;
@@ -39,7 +41,7 @@ template <class T, int N> struct Tile {
 
     // Append sources. Differences are taken in double precision and then stored in T, so that single precision costs
     // digits of r, never of the position.
-    HF_INLINE void add(Sources s, Index at, Index more, const double* target) {
+    HF_ONCE void add(Sources s, Index at, Index more, const double* target) {
         T* d = square() + count;
         for (Index k = 0; k < n(); k++) {
             const double *x = s.at + k * s.m + at, here = target[k];
@@ -69,7 +71,7 @@ template <class T, int N> struct Tile {
     }
 
     // The same of columns that are gathered already, `stride` apart and readable up to the end of the last vector.
-    template <int WANTED> HF_INLINE void fill(const T* columns, Index stride, Index more, const T* target) {
+    template <bool DIRECTIONS> HF_INLINE void fill(const T* columns, Index stride, Index more, const T* target) {
         using V = Vector<T>;
         T *first = row(0), *d = square();
         const Index axes = n();
@@ -80,7 +82,7 @@ template <class T, int N> struct Tile {
 #pragma GCC unroll 3
             for (Index k = 0; k < axes; k++) {
                 const V r = load<T>(columns + k * stride + j) - (N ? at[N ? k : 0] : all<T>(target[k]));
-                if constexpr (WANTED & WITH_DIRECTIONS) store<T>(first + k * STRIDE + j, r);
+                if constexpr (DIRECTIONS) store<T>(first + k * STRIDE + j, r);
                 total += r * r;
             }
             store<T>(d + j, total);
@@ -127,6 +129,20 @@ template <class T, int N> struct Tile {
         sums[ROOT_SQUARE * stride] += total<T>(gd[0] + gd[1]);
         if constexpr (WANTED & WITH_FOURTH) sums[FOURTH * stride] += total<T>(w4[0] + w4[1]);
         if constexpr (WANTED & WITH_DIRECTIONS) directions(sums + FIRST * stride, stride);
+    }
+
+    // Both for one scale, with the roots of the sources' weights where they have some.
+    template <int WANTED> HF_ONCE void heat_and_sum(T rate, const T* roots, double* sums, Index stride) const {
+        heat(rate);
+        if (roots) weigh(roots);
+        sum<WANTED>(sums, stride);
+    }
+    using Summing = void (Tile::*)(T rate, const T* roots, double* sums, Index stride) const;
+    static Summing summing(int wanted) {
+        return wanted == RADIAL            ? &Tile::template heat_and_sum<RADIAL>
+               : wanted == WITH_FOURTH     ? &Tile::template heat_and_sum<WITH_FOURTH>
+               : wanted == WITH_DIRECTIONS ? &Tile::template heat_and_sum<WITH_DIRECTIONS>
+                                           : &Tile::template heat_and_sum<WITH_FOURTH | WITH_DIRECTIONS>;
     }
 
     HF_INLINE void directions(double* sums, Index stride) const {
@@ -181,14 +197,6 @@ template <class T, int N> struct Tile {
         for (int b = 0; b < SOME; b++) second[b * stride] += total<T>(both[b]);
     }
 };
-
-// The wanted sums as a constant.
-template <class F> inline void by_wanted(int wanted, F work) {
-    if (wanted == RADIAL) work(Axes<RADIAL>{});
-    else if (wanted == WITH_FOURTH) work(Axes<WITH_FOURTH>{});
-    else if (wanted == WITH_DIRECTIONS) work(Axes<WITH_DIRECTIONS>{});
-    else work(Axes<(WITH_FOURTH | WITH_DIRECTIONS)>{});
-}
 
 template <class F> inline void by_axes_up_to_3(Index n, F work) {
     if (n == 1) work(Axes<1>{});
