@@ -13,7 +13,7 @@ TREES = [root for root in (SOURCE, BENCH) if root.is_dir()]
 
 # Each folder or module imports itself and those before it.
 ORDER = (
-    "_base", "options", "core", "_field_sums", "heat_body", "field", "scales", "local_type", "channels",
+    "_base", "channels", "options", "core", "_field_sums", "heat_body", "field", "scales", "local_type",
     "heat_signatures", "features", "sampling",
     "io", "jobs", "nn", "models", "datasets", "patterns", "plot", "view", "report", "workflows", "_survey",
     "cli",

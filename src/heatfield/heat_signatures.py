@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +31,7 @@ from ._base.summary import (
     quantiles,
     shape,
 )
-from .channels import CHANNELS, point_names, point_table, values_of
+from .channels import CHANNELS, Channel, point_names, point_table, values_of
 from .core import formulas
 from .core.cloud import ArrangedCloud
 from .core.dense_or_fast import dense_seconds, fast_seconds, surely_dense, use_dense
@@ -119,33 +120,10 @@ class Signatures(Summarised):
         """sqrt(t) of every scale, in the unit of the points."""
         return np.sqrt(self.scales)
 
-    @property
-    def normals(self) -> Array:
-        """(m, T, n): across the data, pointing up; needs directions."""
-        return self._derived("normal")
+    if TYPE_CHECKING:
 
-    @property
-    def verticality(self) -> Array:
-        """(m, T): 1 - |n_z|, 0 on level ground and 1 on a wall; needs directions."""
-        return self._derived("verticality")
-
-    @property
-    def linearity(self) -> Array:
-        """(m, T): (e1 - e2) / e1 with e_k = 1 + 2t lambda_k, the extent along each direction."""
-        return self._derived("linearity")
-
-    @property
-    def planarity(self) -> Array:
-        """(m, T): (e2 - e3) / e1."""
-        return self._derived("planarity")
-
-    @property
-    def sphericity(self) -> Array:
-        """(m, T): e_n / e1."""
-        return self._derived("sphericity")
-
-    def _derived(self, name: str) -> Array:
-        return values_of(name, self)
+        def __getattr__(self, name: str) -> Array:
+            """Columns of the registry, which become properties below."""
 
     def per_point(self, channels: Sequence[str] | None = None) -> Array:
         """phi(x_i): density, dimension, transition and spectrum, scale by scale, (m, (3+n) T).
@@ -153,8 +131,7 @@ class Signatures(Summarised):
         Parameters
         ----------
         channels : sequence of str, optional
-            These instead; beside the four there are "linearity", "planarity", "sphericity", and where
-            directions were asked for "normal" and "verticality".
+            These instead, of `heatfield.io.channel_names`; "normal" and "verticality" need the directions.
 
         Returns
         -------
@@ -220,6 +197,19 @@ class Signatures(Summarised):
             raise ValueError(f"scale must be an index from {-steps} to {steps - 1}, got {scale!r}")
         codes = local_type_codes(self.dimension[:, scale], self.transition[:, scale], self.spectrum[:, scale])
         return np.array(LOCAL_TYPES)[codes]
+
+
+def _property(channel: Channel) -> property:
+    what, _, high = channel.words
+    axes = ", n" if channel.per_axis else ""
+    found = property(lambda s: values_of(channel.name, s))
+    found.__doc__ = f"(m, T{axes}): {what}. {high[0].upper()}{high[1:]}."
+    return found
+
+
+for _channel in CHANNELS:
+    if _channel.read is not None:
+        setattr(Signatures, _channel.attribute or _channel.name, _property(_channel))
 
 
 def signatures(

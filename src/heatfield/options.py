@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
 from ._base.check import as_lengths, check_choice, check_count, check_dtype, check_number, thread_count
+from .channels import CHANNELS, table_channels
 
 C = TypeVar("C", bound=type)
 R = TypeVar("R")
@@ -540,8 +541,8 @@ class PointFiles:
     """Files with signatures at every point."""
 
     point_channels: Sequence[str] | None = option(
-        "Which signatures: density, dimension, transition, spectrum (the default), local_type, linearity,"
-        " planarity, sphericity, verticality, normal.",
+        f"Which signatures: {', '.join(c.name for c in table_channels())} (the default), local_type,"
+        f" {', '.join(c.name for c in CHANNELS if c.in_table and c.on_request)}.",
         names,
         default=None,
     )
