@@ -33,7 +33,6 @@ import heatfield as hf
 from benchmarks.lib.clouds import make_large_cloud
 from benchmarks.lib.machine import machine, now
 from benchmarks.lib.results import RESULTS, ROOT, read, write
-from heatfield.core.costs import costs
 
 OUTPUT = RESULTS / "million.json"
 SIZES = (100_000, 1_000_000)
@@ -70,7 +69,6 @@ def measure(name: str, m: int, jobs: int) -> dict[str, Any]:
     """One case, in this process."""
     points = make_large_cloud("sphere", m)
     CASES[name](make_large_cloud("sphere", 7000), jobs)
-    costs()
     before = resource.getrusage(resource.RUSAGE_SELF)
     start = time.perf_counter()
     CASES[name](points, jobs)

@@ -40,7 +40,6 @@ from benchmarks.lib.machine import machine, now
 from benchmarks.lib.race import best_of
 from benchmarks.lib.results import DOCS, RESULTS, ROOT, read, write
 from benchmarks.lib.scaling_picture import METHODS, draw, exponents, series
-from heatfield.core.costs import costs
 
 OUTPUT = RESULTS / "scaling.json"
 PICTURE = DOCS / "theory" / "scaling.png"
@@ -60,10 +59,9 @@ def measure(name: str, m: int, method: str, jobs: int, tol: float) -> dict[str, 
         seconds, _ = once_or_best(lambda: density(points, t, tol))
         plan = "density alone, one scale"
     else:
-        # Compiles, measures this machine's costs where they are not known, and starts the threads.
+        # Loads everything and starts the threads.
         hf.signatures(warm, method="fast", tol=tol, n_jobs=jobs)
         hf.signatures(warm[:500], method="dense", n_jobs=jobs)
-        costs()
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         seconds, s = once_or_best(
             lambda: hf.signatures(points, n_scales=SCALES, method=method, tol=tol, n_jobs=jobs)

@@ -40,7 +40,7 @@ from benchmarks.lib.results import DOCS, RESULTS, ROOT, read, write
 from benchmarks.lib.survey_check import compare, draw
 from benchmarks.lib.survey_forecast import growth, model, surveys
 from benchmarks.lib.terrain import make_tiles, tile_paths
-from heatfield.core.costs import Costs, costs
+from heatfield.core.planner import Costs
 
 OUTPUT = RESULTS / "survey.json"
 PICTURE = DOCS / "guide" / "survey.png"
@@ -68,13 +68,12 @@ def peak_bytes() -> int:
 
 
 def warm_up(tol: float, folder: Path) -> None:
-    """Load everything, measure this machine's costs."""
+    """Load everything."""
     paths = make_tiles(folder / "warm-up", 20_000)
     shutil.rmtree(folder / "warm-out", ignore_errors=True)
     hf.survey(paths, folder / "warm-out", tol=tol, n_jobs=2)
     hf.signatures(hf.read_points(paths[0]), tol=tol, method="fast")
     shutil.rmtree(folder / "warm-out")
-    costs()
 
 
 def measure(kind: str, m: int, jobs: int, tol: float, folder: Path) -> dict[str, Any]:

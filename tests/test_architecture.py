@@ -167,7 +167,7 @@ def test_imports_point_one_way():
         ("elsewhere/a.py", "", "folder elsewhere is not in ORDER"),
         ("core/a.py", "if TYPE_CHECKING:\n    from ..nn import HFSFull", None),
         ("core/a.py", "from .. import __version__\nfrom .._base import check\nfrom . import b", None),
-        ("core/fourier/a.py", "from .kernel import x\nfrom ..near import y", None),
+        ("io/formats/a.py", "from .las import x\nfrom ..limits import y", None),
         ("cli/a.py", "import heatfield as hf\nimport sklearn", None),
         ("nn/a.py", "import torch", None),
         ("__init__.py", "from .cli import main", None),

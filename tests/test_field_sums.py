@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield.core import bounds, moments, query_points
-from heatfield.core.costs import Costs
+from heatfield.core import bounds, query_points
+from heatfield.core.planner import Costs
 from tests.helpers.clouds import cloud
 
 # Costs at which transforms are taken wherever they can be, and costs at which none is.
-PRICES = {"transforms": Costs(pair=6e-8, ring=3e-8, call=1e-6), "neighbours": Costs(call=1e3)}
+COSTS = {"transforms": Costs(pair=6e-8, ring=3e-8, call=1e-6), "neighbours": Costs(call=1e3)}
 WEIGHTS = {
     "none": lambda rng, m: None,  # noqa: ARG005
     "mild": lambda rng, m: rng.random(m) + 0.1,
@@ -32,12 +32,12 @@ def places(points, rng):
     )
 
 
-@pytest.mark.parametrize("prices", PRICES)
+@pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("name", ["sphere", "clusters", "duplicates"])
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_the_promise_holds_at_every_place(n, name, weights, prices, monkeypatch):
-    monkeypatch.setattr(moments, "costs", lambda **_: PRICES[prices])
+def test_the_promise_holds_at_every_place(n, name, weights, costs, monkeypatch):
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS[costs])
     tol = 1e-7
     rng = np.random.default_rng(n)
     points = cloud(name, n, 400)
@@ -64,7 +64,7 @@ def test_the_promise_holds_at_every_place(n, name, weights, prices, monkeypatch)
 
 
 def test_transforms_are_taken_and_lose_to_the_tree_far_away(monkeypatch):
-    monkeypatch.setattr(moments, "costs", lambda **_: PRICES["transforms"])
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS["transforms"])
     seen = []
     original = query_points.scale_sums
 
@@ -87,7 +87,7 @@ def test_transforms_are_taken_and_lose_to_the_tree_far_away(monkeypatch):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_signatures_at_places_beside_a_heavy_cluster(n, tol, monkeypatch):
     """A transform's error is that of the cluster, which no place sees."""
-    monkeypatch.setattr(moments, "costs", lambda **_: PRICES["transforms"])
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS["transforms"])
     rng = np.random.default_rng(n)
     points = np.concatenate([1e-3 * rng.normal(size=(3000, n)), rng.uniform(-1, 1, (1000, n))])
     at = rng.uniform(-1.5, 1.5, (300, n))
@@ -121,7 +121,7 @@ def test_auto_is_exact_where_that_is_quick_and_fast_where_it_is_not():
 
 
 def test_threads_change_no_bit_on_the_near_path(monkeypatch):
-    monkeypatch.setattr(moments, "costs", lambda **_: PRICES["neighbours"])
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS["neighbours"])
     points = cloud("clusters", 3, 2000)
     at = places(points, np.random.default_rng(4))
     one, two = (hf.HeatField(points, method="fast", n_jobs=j).log_hessian(at, 0.01) for j in (1, 3))

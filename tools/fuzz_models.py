@@ -1,4 +1,4 @@
-"""A long fuzz of what the library saves for itself: models, checkpoints, feature caches, prices.
+"""A long fuzz of what the library saves for itself: models, checkpoints, feature caches.
 
     python -m tools.fuzz_models --seconds 600
     python -m tools.fuzz_models --inputs 60000
@@ -6,7 +6,7 @@
 How inputs are numbered, limited and counted: `tools.fuzzing`.
 Most models are changed in their JSON or their arrays and get checksums that fit, since whoever can write a
 model can write its checksums. Loading a changed model ends in a `ReadError`, or in a model that predicts
-finite probabilities that add up to 1 or raises a ValueError. Anything else, and for a cache or the prices
+finite probabilities that add up to 1 or raises a ValueError. Anything else, and for a cache
 anything but a ValueError or nothing found, is a failure. The counts go to tools/results/fuzz_models.json;
 ``--show k folder`` writes an input. The test suite reads the first few hundred inputs by `outcome`.
 """
@@ -148,10 +148,7 @@ def _make_samples(folder: Path) -> None:
 
 
 def caches() -> Files:
-    """What commands keep, and the prices."""
-    from dataclasses import asdict
-
-    from heatfield.core.costs import SCHEMA, Costs
+    """What commands keep."""
     from heatfield.features.points import PointSettings, point_table
 
     clouds, labels = some_clouds()
@@ -163,7 +160,6 @@ def caches() -> Files:
     return {
         "point table": table,
         "kept": kept.getvalue(),
-        "costs": json.dumps({"schema": SCHEMA, **asdict(Costs())}).encode(),
     }
 
 
@@ -326,13 +322,11 @@ def changed_checkpoint(files: Files, other: bytes, rng: random.Random) -> Files:
     return {"c": save(tensors, metadata)}
 
 
-def changed_cache(name: str, files: Files, other: bytes, rng: random.Random) -> Files:
-    """A file of arrays or of prices."""
+def changed_cache(files: Files, other: bytes, rng: random.Random) -> Files:
+    """A file of arrays."""
     data = files["file"]
     if rng.random() < 0.4:
         return {"file": damaged(data, other, rng)}
-    if name == "costs":
-        return {"file": json.dumps(changed_json(json.loads(data), rng)).encode()}
     buffer = io.BytesIO()
     with np.load(io.BytesIO(data)) as arrays:
         np.savez(buffer, **changed_arrays(dict(arrays), rng))
@@ -347,7 +341,7 @@ def make(number: int, sound: dict[str, Files]) -> tuple[str, Files, random.Rando
     if name == "checkpoint":
         files = changed_checkpoint(sound[name], other, rng)
     elif "file" in sound[name]:
-        files = changed_cache(name, sound[name], other, rng)
+        files = changed_cache(sound[name], other, rng)
     else:
         files = changed_model(sound[name], other, rng)
     return name, files, rng
@@ -448,13 +442,6 @@ class Reader:
         job.folder.mkdir()
         (place / "file").rename(job.folder / f"{key}.npz")
         return job.load(key) is not None
-
-    def _costs(self, place: Path) -> bool:
-        from heatfield.core.costs import read_costs
-
-        found = read_costs(place / "file")
-        assert found is None or (found.as_array() > 0.0).all(), "prices that are none"
-        return found is not None
 
 
 def child(first: int, last: int, samples: Path) -> None:

@@ -7,8 +7,7 @@ Each case is a command on small generated clouds. It runs once undisturbed. Then
 process, or its whole group) one to three times, started again after each, and left to end. Half of the kills
 come at a random moment of the whole run, much of which is the loading of libraries, half at a random moment
 after something was kept that the next start can use.
-The costs that were measured on this machine (costs.json) are changed before every start, since they may be
-measured at any time. All files of the finished command must have the bytes of those of the undisturbed one.
+All files of the finished command must have the bytes of those of the undisturbed one.
 There must be no further file, hidden ones and the temporary folder included. Round k is made from the seed k
 alone. Each kill goes to tools/results/kill_and_resume.json: command, moment, what had been written by then,
 equal or not. Finished rounds are kept there, so that ``--resume`` goes on behind them; without it the file is
@@ -63,7 +62,7 @@ CASES = {
 def write_clouds(folder: Path, per_class: int = PER_CLASS, large: int = 4500) -> None:
     """Balls, rings and sheets of 100 to 300 points in three formats, and two of ``large`` points.
 
-    The large ones take the fast path, whose plan would depend on the costs of the machine.
+    The large ones take the fast path.
     """
     import heatfield as hf
 
@@ -99,18 +98,6 @@ def start(words: str, place: Path) -> subprocess.Popen[bytes]:
             [sys.executable, "-P", "-m", "heatfield", *words.split()],
             cwd=place, env=environment, stdout=said, stderr=said, start_new_session=True,
         )  # fmt: skip
-
-
-def set_costs(work: Path, rng: random.Random) -> None:
-    """A costs.json of other costs, as a measurement at another time would give."""
-    from dataclasses import asdict
-
-    from heatfield.core.costs import SCHEMA, Costs
-
-    file = work / "cache" / "heatfield" / "costs.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    costs = {name: value * 10.0 ** rng.uniform(-1, 1) for name, value in asdict(Costs()).items()}
-    file.write_text(json.dumps({"schema": SCHEMA, **costs}))
 
 
 def contents(place: Path) -> dict[str, str]:
@@ -198,7 +185,6 @@ def undisturbed(words: str, work: Path, times: int = 2) -> tuple[dict[str, str],
     seconds = float("inf")
     for _ in range(times):
         place = fresh(work)
-        set_costs(work, random.Random(0))
         begun = time.monotonic()
         process = start(words, place)
         if wait(process, 4 * LONGEST) != 0:
@@ -215,7 +201,6 @@ def one_round(number: int, case: str, work: Path, expected: dict[str, str], seco
     code = None
     for _ in range(rng.choice((1, 2, 2, 3))):
         share, group, later = rng.uniform(0.1, 0.95), rng.random() < 0.5, rng.random() < 0.5
-        set_costs(work, rng)
         begun = time.monotonic()
         process = start(words, place)
         if later:

@@ -3,7 +3,7 @@
     python -m tools.search_promises --seconds 1800      # -> tools/results/promises.json
 
 Each seed draws a cloud, the way it is evaluated (all points, some of them, places off the data, times of each
-point's own, the heat field with weights), prices that favour transforms or neighbours, a tolerance and a
+point's own, the heat field with weights), costs that favour transforms or neighbours, a tolerance and a
 precision, and compares with the dense path. The worst ratio to each promise is kept with its seed; a run goes
 on from the seeds that the result file has seen.
 """
@@ -24,11 +24,11 @@ import numpy as np
 import heatfield as hf
 from benchmarks.lib.machine import machine
 from heatfield._base.files import write_atomically
-from heatfield.core import bounds, moments
-from heatfield.core.costs import Costs
+from heatfield.core import bounds, planner
+from heatfield.core.planner import Costs
 
 OUTPUT = Path(__file__).parent / "results" / "promises.json"
-PRICES = {
+COSTS = {
     "transforms": Costs(pair=6e-8, single=4e-8, ring=3e-8, call=1e-6),
     "neighbours": Costs(call=1e3),
     "default": Costs(),
@@ -37,14 +37,13 @@ WAYS = ("all", "some", "places", "own times", "field")
 
 
 @contextmanager
-def fixed_prices(prices: Costs) -> Iterator[None]:
-    """Plan with these prices, whatever this machine's are."""
-    kept = moments.costs
-    moments.costs = lambda **_: prices  # type: ignore[assignment]
+def fixed_costs(costs: Costs) -> Iterator[None]:
+    """Plan with these costs."""
+    kept, planner.COSTS = planner.COSTS, costs
     try:
         yield
     finally:
-        moments.costs = kept
+        planner.COSTS = kept
 
 
 def draw_cloud(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -87,12 +86,12 @@ def attack(seed: int) -> dict[str, Any]:
     points = draw_cloud(rng, n)
     dtype = "float32" if rng.random() < 0.25 and way != "field" else "float64"
     tol = 10.0 ** rng.uniform(-5, -3) if dtype == "float32" else 10.0 ** rng.uniform(-11, -3)
-    name = list(PRICES)[rng.integers(len(PRICES))]
-    drawn = {"seed": seed, "way": way, "n": n, "m": len(points), "dtype": dtype, "tol": tol, "prices": name}
+    name = list(COSTS)[rng.integers(len(COSTS))]
+    drawn = {"seed": seed, "way": way, "n": n, "m": len(points), "dtype": dtype, "tol": tol, "costs": name}
     scales = hf.scale_schedule(points, 4)
     if not np.isfinite(scales).all():
         return {**drawn, "ratios": {}}
-    with fixed_prices(PRICES[name]):
+    with fixed_costs(COSTS[name]):
         compare = _field if way in ("places", "field") else _signatures
         ratios = compare(rng, points, scales, {"tol": tol, "dtype": dtype}, way)
     return {**drawn, "ratios": ratios}

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.lib.terrain import DENSITY
 from heatfield._survey.plan import GRIDS, Plan, Whole, grid_points, grid_seconds, tile_grids, tile_seconds
 from heatfield._survey.tiles import SurveySettings, Tile
-from heatfield.core.costs import Costs
+from heatfield.core.planner import Costs
 from heatfield.scales import geometric
 
 # What the model has prices for: the sums. All else is taken from what was measured.

@@ -18,9 +18,10 @@ from . import _core
 from ._base.check import GREATEST_LENGTH, Array
 from ._base.progress import Bar, progress_bar
 from ._base.threads import pieces, run_pieces
-from .core.cloud import ArrangedCloud
-from .core.moments import FIRST, LOG_ACCURACY, WEIGHT, Request
-from .core.query_points import largest_sum, place_sums
+from .core.clouds import ArrangedCloud
+from .core.moments import FIRST, LOG_ACCURACY, WEIGHT
+from .core.planner import Request
+from .core.query_points import largest_sum, query_point_sums
 
 if TYPE_CHECKING:
     from .field import HeatField
@@ -133,7 +134,7 @@ class FastField:
         offsets, nearest = self.cloud.nearest_to(targets.points, n_threads)
         if self.weights is not None:
             nearest[:] = -1  # the strongest may be another one
-        request = Request(tol=tol, directions=moments, n_threads=n_threads).priced(q)
+        request = Request(tol=tol, directions=moments, n_threads=n_threads)
         with progress_bar(total=q * times.size, unit="places", unit_scale=True) as bar:
             for a, t in enumerate(times):
                 out[targets.order, a] = self._rows(targets, offsets, nearest, float(t), request, bar)
@@ -158,7 +159,7 @@ class FastField:
                 self.largest[t] = largest_sum(self.cloud, t, request, self.weights)
             return self.largest[t]
 
-        sums, good, _ = place_sums(
+        sums, good, _ = query_point_sums(
             targets, self.cloud, t, request, offsets, largest,
             moments=moments, weights=self.weights, uneven=self.uneven, advance=bar.update,
         )  # fmt: skip

@@ -17,7 +17,7 @@ import numpy as np
 from ._base.check import Array
 
 if TYPE_CHECKING:
-    from .core.outputs import Outputs
+    from .core.evaluate import Outputs
     from .heat_signatures import Signatures
 
 # What it is, its unit, what a high value means.

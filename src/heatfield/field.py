@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from ._base.check import GREATEST_RATIO, Array, as_points, check_choice, check_tol, thread_count
 from ._field_sums import Evaluation, FastField, as_numbers
-from .core.arrange import BLOCK
-from .core.cloud import ArrangedCloud
-from .core.dense_or_fast import field_uses_fast
+from .core.clouds import BLOCK, ArrangedCloud
+from .core.planner import field_uses_fast
 from .options import Sums, Threads, choices_of
 
 if TYPE_CHECKING:

@@ -33,14 +33,18 @@ from ._base.summary import (
 )
 from .channels import CHANNELS, Channel, point_names, point_table, values_of
 from .core import formulas
-from .core.cloud import ArrangedCloud
-from .core.dense_or_fast import dense_seconds, fast_seconds, surely_dense, use_dense
-from .core.evaluate import evaluate
-from .core.moments import Request
-from .core.outputs import heat_dimension_spectrum
-from .core.plan import Plan, dense_plan
-from .core.plan_summary import plan_words
-from .core.targets import Targets
+from .core.clouds import ArrangedCloud, Targets
+from .core.evaluate import evaluate, heat_dimension_spectrum
+from .core.planner import (
+    Plan,
+    Request,
+    always_dense,
+    dense_plan,
+    dense_seconds,
+    fast_seconds,
+    plan_words,
+    use_dense,
+)
 from .local_type import LOCAL_TYPES, local_type_codes
 from .options import Scales, Spectrum, Sums, Threads, choices_of
 from .scales import SignatureSettings, schedule_of
@@ -365,7 +369,7 @@ def _chosen_targets(
         return Targets.at_indices(cloud, where), times[where] if times.shape[0] > 1 else times
     if times.shape[0] > 1:
         raise ValueError("scales of shape (m, T) belong to points, not to places; give targets as indices")
-    return Targets.at_places(cloud, where), times
+    return Targets.at_query_points(cloud, where), times
 
 
 def _undefined(
@@ -392,7 +396,7 @@ def _undefined(
 
 # --- the time it would take -----------------------------------------------------------
 
-# Beyond three dimensions (`core.dense_any_dimension`): seconds per pair and scale, and per product of two of
+# Beyond three dimensions: seconds per pair and scale, and per product of two of
 # its coordinates. Fitted to 4, 5, 10 and 30 dimensions relative to a pair in three dimensions.
 _PAIR_BEYOND = 2.5e-8
 _PRODUCT_BEYOND = 3.3e-10
@@ -418,9 +422,8 @@ def expected_seconds(
 ) -> Forecast:
     """What `signatures` with these arguments would take on one core.
 
-    It is the price that the choice between dense and fast compares, and the sum of
-    ``s.plan.scales[...].expected_seconds`` on the fast path. Where no price is needed to choose, as for
-    small clouds, it is that of a common machine, and nothing is measured.
+    It is the cost that the choice between dense and fast compares, and the sum of
+    ``s.plan.scales[...].expected_seconds`` on the fast path; on a common machine, since nothing is measured.
 
     Returns
     -------
@@ -443,13 +446,12 @@ def expected_seconds(
     )
     if m == 0 or not np.isfinite(times).all():
         return Forecast(float("nan"), "dense")
-    surely = surely_dense(method, m, n)
-    if surely and n > 3:  # every pair, by matrix products
+    always = always_dense(method, m, n)
+    if always and n > 3:  # every pair, by matrix products
         return Forecast(m * m * times.shape[1] * (_PAIR_BEYOND + _PRODUCT_BEYOND * n * n), "dense")
     own = times[cloud.order] if times.shape[0] > 1 else times
     unit = np.ldexp(own, -2 * cloud.exponent)
-    request = request if surely else request.priced(m)
-    if surely or use_dense(cloud, unit, request):
+    if always or use_dense(cloud, unit, request):
         return Forecast(dense_seconds(cloud, unit, request), "dense")
     return Forecast(fast_seconds(cloud, unit, request), "fast")
 

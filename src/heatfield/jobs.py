@@ -47,7 +47,6 @@ from ._base.files import clear_unfinished, remove_unfinished, write_atomically
 from ._base.optional import need
 from ._base.progress import progress_bar, show_progress, silence
 from ._base.threads import stopping
-from .core.costs import Costs, fixed_costs
 from .options import Run
 
 # work(load, threads) -> arrays: a function of a module, and values that can be pickled
@@ -104,7 +103,6 @@ class Job:
         return None if self.out is None else self.out.with_name(self.out.name + ".parts")
 
     def __enter__(self) -> Self:
-        self._stack.enter_context(fixed_costs(Costs()))
         if self.folder is not None and self.out is not None:
             self._stack.enter_context(lock(self.folder, self.out))
             for path in (self.out, *self.beside):
@@ -309,7 +307,7 @@ class Workers:
             while True:
                 with self.guard():
                     for number, load in islice(rest, max(0, ahead - len(running))):
-                        running[self.executor.submit(_planned, wrapped, load, threads)] = number
+                        running[self.executor.submit(wrapped, load, threads)] = number
                 if not running:
                     return
                 # With a time-out, Ctrl-C takes effect while others compute.
@@ -328,12 +326,6 @@ class Workers:
                 future.cancel()
             if running:
                 self.stop()
-
-
-def _planned(work: Work, load: Any, threads: int) -> Any:
-    """Work whose plans, and so whose last digits, are the same on every machine."""
-    with fixed_costs(Costs()):
-        return work(load, threads)
 
 
 def _failed(future: Future[Any]) -> bool:

@@ -22,8 +22,8 @@ from ._base.check import (
     thread_count,
 )
 from ._base.warn import warn_caller
-from .core.cloud import ArrangedCloud
-from .core.moments import Request
+from .core.clouds import ArrangedCloud
+from .core.planner import Request
 from .options import Features, Scales, Spectrum, Sums, Threads, choices_of
 
 

@@ -10,7 +10,7 @@ import pytest
 import heatfield as hf
 from heatfield._base.drawing import band, bars, dots
 from heatfield._base.summary import Summarised, chosen_columns, extent, plain, quantiles, shown
-from heatfield.core.plan import Plan, ScalePlan
+from heatfield.core.planner import Plan, ScalePlan
 from heatfield.datasets._dataset import Dataset
 from heatfield.features.layout import Layout
 from heatfield.io import Cloud

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.lib import terrain
 from benchmarks.lib.survey_forecast import growth, model
 from benchmarks.survey import CASES, case_named
-from heatfield.core.costs import Costs
+from heatfield.core.planner import Costs
 
 
 def test_tiles_own_half_open_cells_and_cut_no_tree():

@@ -5,10 +5,16 @@ import pytest
 
 import heatfield as hf
 from heatfield import _core
-from heatfield.core import arrange as arranging
-from heatfield.core.arrange import BLOCK, arrange
-from heatfield.core.box_tree import grow, nearest_source
-from heatfield.core.nearest import diameter_of_many, nearest_distinct, nearest_of_many
+from heatfield.core import clouds as arranging
+from heatfield.core.clouds import (
+    BLOCK,
+    arrange,
+    diameter_of_many,
+    grow,
+    nearest_distinct,
+    nearest_of_many,
+    nearest_source,
+)
 from tests.helpers import clouds
 
 

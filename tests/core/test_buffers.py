@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from heatfield.core.buffers import Buffers
+from heatfield.core.clouds import Buffers
 
 
 def test_memory_is_used_again_where_it_fits():

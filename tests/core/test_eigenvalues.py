@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heatfield.core.outputs import eigenvalues
+from heatfield.core.evaluate import eigenvalues
 from tests.helpers.clouds import rotation
 
 EPS = np.finfo(float).eps

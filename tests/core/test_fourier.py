@@ -4,16 +4,19 @@ import numpy as np
 import pytest
 
 from benchmarks import grid_error
-from heatfield.core.cloud import ArrangedCloud
-from heatfield.core.fourier import FourierTask, ModeGrid, UpsampledGrid, fourier_sums
-from heatfield.core.fourier.kernel import (
+from heatfield.core.clouds import ArrangedCloud
+from heatfield.core.nufft import (
     GRID_EPS,
+    FourierTask,
+    ModeGrid,
+    UpsampledGrid,
+    fourier_sums,
     kernel_polynomials,
     kernel_transform,
     lanes_for,
+    log_accuracy_for,
     width_for,
 )
-from heatfield.core.fourier.modes import log_accuracy_for
 
 # What docs/theory/fast.md allows; the weight is counted on with 2, the square with 10 (4 tol / 0.4 tol).
 MOST = {

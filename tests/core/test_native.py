@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from heatfield import _core
-from heatfield.core.arrange import arrange
-from heatfield.core.box_tree import grow
+from heatfield.core.clouds import arrange, grow
 from tests.helpers.process import ROOT, environment, run_python
 
 FOLDER = str(Path(_core.__file__).parent)

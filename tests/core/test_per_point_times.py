@@ -7,20 +7,20 @@ import heatfield as hf
 from heatfield.core import bounds
 from heatfield.core import per_point_times as _adaptive
 from tests.helpers import reference
-from tests.helpers.fast_path import MAKERS, PRICES
+from tests.helpers.fast_path import COSTS, MAKERS
 
 
 def distinct(name, n, m=500):
     return np.unique(MAKERS[name](np.random.default_rng([n, len(name)]), n, m), axis=0)
 
 
-@pytest.mark.parametrize("prices", ["transforms", "neighbours"])
+@pytest.mark.parametrize("costs", ["transforms", "neighbours"])
 @pytest.mark.parametrize("tol", [1e-4, 1e-9])
 @pytest.mark.parametrize("name", ["heavy_cluster", "sphere", "curves", "lattice"])
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_the_promise_holds_with_separate_times(n, name, tol, prices, monkeypatch):
-    monkeypatch.setattr("heatfield.core.moments.costs", lambda **_: PRICES[prices])
-    monkeypatch.setattr(_adaptive, "MANY_NEIGHBOURS", 20 if prices == "transforms" else 1e9)
+def test_the_promise_holds_with_separate_times(n, name, tol, costs, monkeypatch):
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS[costs])
+    monkeypatch.setattr(_adaptive, "MANY_NEIGHBOURS", 20 if costs == "transforms" else 1e9)
     points = distinct(name, n)
     scales = hf.adaptive_scales(points, 4)
     s = hf.signatures(points, scales, method="fast", tol=tol, transition="exact")
@@ -31,7 +31,7 @@ def test_the_promise_holds_with_separate_times(n, name, tol, prices, monkeypatch
     assert np.abs(s.spectrum - spectrum).max() <= bounds.SPECTRUM * tol
     assert np.isnan(s.energy).all()
     interpolated = sum(scale.points_transformed for scale in s.plan.scales)
-    assert (interpolated > 0.3 * s.density.size) == (prices == "transforms")
+    assert (interpolated > 0.3 * s.density.size) == (costs == "transforms")
 
 
 def test_any_times_not_only_smooth_ones(monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from heatfield.core.cloud import ArrangedCloud
+from heatfield.core.clouds import ArrangedCloud
 from tests.helpers import reference
 from tests.helpers.agreement import assert_agree
 from tests.helpers.clouds import CLOUDS, cloud, on_grid

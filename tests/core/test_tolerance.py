@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield.core import bounds, moments
-from heatfield.core.box_tree import nearest_source
-from heatfield.core.cloud import ArrangedCloud
-from heatfield.core.costs import Costs
+from heatfield.core import bounds
+from heatfield.core.clouds import ArrangedCloud, nearest_source
 from heatfield.core.moments import SQUARE, WEIGHT
-from heatfield.core.one_scale import scale_sums
+from heatfield.core.planner import Costs, Request
+from heatfield.core.sums import scale_sums
 from tests.helpers import reference
-from tests.helpers.fast_path import MAKERS, PRICES, heavy_cluster
+from tests.helpers.fast_path import COSTS, MAKERS, heavy_cluster
 
 
 @pytest.fixture(scope="module")
@@ -42,26 +41,26 @@ def errors(s, local, whole):
     }
 
 
-@pytest.mark.parametrize("prices", PRICES)
+@pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("name", MAKERS)
-def test_tolerance_holds_at_every_point(name, n, prices, expected, monkeypatch):
-    monkeypatch.setattr(moments, "costs", lambda **_: PRICES[prices])
+def test_tolerance_holds_at_every_point(name, n, costs, expected, monkeypatch):
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS[costs])
     points, scales, local, whole = expected(name, n)
     used = set()
-    for tol in (1e-3, 1e-6, 1e-9, 1e-12) if prices != "default" else (1e-7,):
+    for tol in (1e-3, 1e-6, 1e-9, 1e-12) if costs != "default" else (1e-7,):
         s = hf.signatures(points, scales, method="fast", transition="exact", tol=tol)
         used.update(s.plan.methods)
         for output, error in errors(s, local, whole).items():
             assert error <= bounds.SIGNATURES[output] * tol, (output, tol, error / tol, str(s.plan))
-    if prices == "transforms":
+    if costs == "transforms":
         assert used & {"fourier", "boxes"}, used
-    if prices == "neighbours":
+    if costs == "neighbours":
         assert used == {"near"}
 
 
 def test_without_spectrum_and_fourth(expected, monkeypatch):
-    monkeypatch.setattr(moments, "costs", lambda **_: PRICES["transforms"])
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS["transforms"])
     points, scales, local, _ = expected("heavy_cluster", 3)
     s = hf.signatures(points, scales, method="fast", tol=1e-9, with_spectrum=False)
     assert s.spectrum is None
@@ -70,8 +69,8 @@ def test_without_spectrum_and_fourth(expected, monkeypatch):
 
 
 def test_single_precision(expected, monkeypatch):
-    for prices in ("transforms", "neighbours"):
-        monkeypatch.setattr(moments, "costs", lambda prices=prices, **_: PRICES[prices])
+    for costs in ("transforms", "neighbours"):
+        monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS[costs])
         points, scales, local, _ = expected("sphere", 3)
         s = hf.signatures(points, scales, method="fast", tol=1e-4, dtype="float32", transition="exact")
         assert np.abs(s.density / local[0] - 1).max() <= 1e-4
@@ -80,7 +79,7 @@ def test_single_precision(expected, monkeypatch):
 
 
 def test_isolated_points_of_a_transform_are_summed_again(expected, monkeypatch):
-    monkeypatch.setattr(moments, "costs", lambda **_: Costs(pair=1e-8, ring=1e-8, call=1e-6))
+    monkeypatch.setattr("heatfield.core.planner.COSTS", Costs(pair=1e-8, ring=1e-8, call=1e-6))
     points, scales, _, _ = expected("heavy_cluster", 2)
     plan = hf.signatures(points, scales, method="fast", tol=1e-12).plan
     assert sum(scale.points_checked for scale in plan.scales) > 0
@@ -88,7 +87,7 @@ def test_isolated_points_of_a_transform_are_summed_again(expected, monkeypatch):
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_near_path_is_the_same_to_the_bit_for_any_number_of_threads(n, monkeypatch):
-    monkeypatch.setattr(moments, "costs", lambda **_: PRICES["neighbours"])
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS["neighbours"])
     points = heavy_cluster(np.random.default_rng(3), n, 5000)
     one, three = (hf.signatures(points, method="fast", n_jobs=k) for k in (1, 3))
     for name in ("density", "dimension", "transition", "spectrum", "energy", "response"):
@@ -128,8 +127,8 @@ def test_few_points(m):
     np.testing.assert_allclose(s.spectrum, spectrum, atol=16e-10)
 
 
-@pytest.mark.parametrize("prices", ["transforms", "neighbours"])
-def test_weights_and_places_that_are_no_sources(prices):
+@pytest.mark.parametrize("costs", ["transforms", "neighbours"])
+def test_weights_and_places_that_are_no_sources(costs):
     rng = np.random.default_rng(8)
     points, at = heavy_cluster(rng, 3, 900), rng.normal(size=(500, 3))
     around = ArrangedCloud.of(points)
@@ -140,8 +139,8 @@ def test_weights_and_places_that_are_no_sources(prices):
     used = set()
     D2 = ((places[:, :, None] - sources[:, None, :]) ** 2).sum(axis=0)
     for t in (1e-6, 1e-4, 1e-2):
-        costs = Costs(pair=1e-6, ring=1e-6) if prices == "transforms" else PRICES[prices]
-        request = moments.Request(tol=1e-8, directions=True, costs=costs)
+        own = Costs(pair=1e-6, ring=1e-6) if costs == "transforms" else COSTS[costs]
+        request = Request(tol=1e-8, directions=True, costs=own)
         table, report = scale_sums(targets, around, np.array([t]), request, offsets=offsets, weights=weights)
         used.add(report.method)
         w = weights * np.exp(-D2 / (4 * t))
@@ -151,7 +150,7 @@ def test_weights_and_places_that_are_no_sources(prices):
         squares = (w * D2).sum(axis=1)
         natural = np.maximum(2 * t * W, squares)[seen]  # absolute where it is small
         assert (np.abs(table[seen, SQUARE] - squares[seen]) / natural).max() <= 4e-8
-    assert (used == {"near"}) == (prices == "neighbours")
+    assert (used == {"near"}) == (costs == "neighbours")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +160,7 @@ def test_weights_and_places_that_are_no_sources(prices):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_transforms_are_the_same_to_the_bit_for_any_number_of_threads(n, tol, dtype, monkeypatch):
     """Runs of points from several threads are added to one grid in their order."""
-    monkeypatch.setattr(moments, "costs", lambda **_: PRICES["transforms"])
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS["transforms"])
     points = heavy_cluster(np.random.default_rng(4), n, 20_000)
     scales = hf.scale_schedule(points, 3)[1:]
     one, *others = (

@@ -6,16 +6,16 @@ from tqdm import tqdm
 
 import heatfield as hf
 from heatfield.core import bounds
-from heatfield.core.cloud import ArrangedCloud
-from heatfield.core.costs import Costs
-from heatfield.core.moments import WEIGHT, Request
-from heatfield.core.one_scale import scale_sums
+from heatfield.core.clouds import ArrangedCloud
+from heatfield.core.moments import WEIGHT
+from heatfield.core.planner import Costs, Request
+from heatfield.core.sums import scale_sums
 from heatfield.features.blocks import neighbourhood
 from tests.helpers import reference_joint
 from tests.helpers.clouds import cloud
 
 # Costs at which transforms are taken at most scales, and costs at which none is.
-PRICES = {"transforms": Costs(pair=6e-8, ring=3e-8, call=1e-6), "neighbours": Costs(call=1e3)}
+COSTS = {"transforms": Costs(pair=6e-8, ring=3e-8, call=1e-6), "neighbours": Costs(call=1e3)}
 # In units of tol; relative to itself for the density and the energies, else absolute (docs/theory/fast.md).
 PROMISE = {"hds": 12.0, "dimension": 4.0, "transition": 16.0, "spectrum": 16.0, "gradient": 4.0}
 
@@ -26,11 +26,11 @@ def pair_of(points, variant, tol, **options):
     return descriptor.fit_transform([points])[0], dense.fit_transform([points])[0], descriptor.layout()
 
 
-@pytest.mark.parametrize("prices", PRICES)
+@pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("tol", [1e-4, 1e-8])
 @pytest.mark.parametrize("name", ["sphere", "clusters"])
-def test_joint_keeps_the_promise(name, tol, prices, monkeypatch):
-    monkeypatch.setattr("heatfield.core.moments.costs", lambda **_: PRICES[prices])
+def test_joint_keeps_the_promise(name, tol, costs, monkeypatch):
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS[costs])
     found, exact, columns = pair_of(cloud(name, 3, 600), "joint", tol, n_scales=5)
     assert not np.array_equal(found, exact)  # another path
     error = np.abs(found - exact)
@@ -60,16 +60,16 @@ def test_joint_keeps_the_promise(name, tol, prices, monkeypatch):
     assert np.isfinite(found[columns.columns["neighbourhood"]]).all()
 
 
-@pytest.mark.parametrize("prices", PRICES)
+@pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", ["ball", "curve", "clusters"])
-def test_squared_spreads_keep_the_promise(name, prices):
+def test_squared_spreads_keep_the_promise(name, costs):
     tol = 1e-6
     points = cloud(name, 3, 500)
     scales = hf.scale_schedule(points, 4)
     field = np.log(hf.signatures(points, scales, method="dense").density)
     around = ArrangedCloud.of(points)
     order = around.order
-    request = Request(tol=tol, costs=PRICES[prices])
+    request = Request(tol=tol, costs=COSTS[costs])
     for a, b in [(0, 1), (1, 2), (2, 3), (0, 3)]:
         t = float(np.ldexp(scales[b], -2 * around.exponent))
         mass = scale_sums(around, around, np.array([t]), request)[0][:, WEIGHT]
@@ -105,7 +105,7 @@ def test_a_large_cloud_leaves_the_dense_path(variant):
 
 
 def test_threads_change_no_bit_on_the_near_path(monkeypatch):
-    monkeypatch.setattr("heatfield.core.moments.costs", lambda **_: PRICES["neighbours"])
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS["neighbours"])
     points = cloud("clusters", 3, 3000)
     one, two = (
         hf.HFSDescriptor("joint", n_scales=3, method="fast", n_jobs=j).fit_transform([points]) for j in (1, 3)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from heatfield.core.costs import Costs
+from heatfield.core.planner import Costs
 
 # Costs at which transforms are taken at most scales, costs at which none is, and the default ones.
-PRICES = {
+COSTS = {
     "transforms": Costs(pair=6e-8, ring=3e-8, call=1e-6),
     "neighbours": Costs(call=1e3),
     "default": Costs(),

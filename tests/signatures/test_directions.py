@@ -5,7 +5,7 @@ import pytest
 
 import heatfield as hf
 from heatfield.channels import CHANNELS, file_columns, reordered, table_channels
-from heatfield.core.outputs import eigenvectors
+from heatfield.core.evaluate import eigenvectors
 from tests.helpers.clouds import rotation
 
 DERIVED = ("linearity", "planarity", "sphericity", "verticality", "normal")

@@ -1,9 +1,4 @@
-"""What signatures would take: the plan's own price, and no file where nothing is to be compared."""
-
-import json
-import os
-import subprocess
-import sys
+"""What signatures would take: the plan's own cost."""
 
 import numpy as np
 import pytest
@@ -35,7 +30,7 @@ def test_the_path_is_the_one_that_is_taken():
 
 
 def test_large_clouds_are_far_below_the_square():
-    """A hundred times the points: ten thousand times the pairs, but not the price."""
+    """A hundred times the points: ten thousand times the pairs, but not the cost."""
     small, large = (expected_seconds(sphere(m), method="fast", tol=1e-8).seconds for m in (2_000, 200_000))
     assert 20 < large / small < 1000
     # The square of the points, as it was quoted before: 480 s.
@@ -74,33 +69,3 @@ def test_info_quotes_it(tmp_path, capsys):
     words = capsys.readouterr().out
     assert "described   500 points" in words
     assert "by the dense path" in words
-
-
-OPENS = """
-import json, sys
-opened = []
-sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
-import numpy as np, heatfield as hf
-from heatfield.cli import main
-points = np.random.default_rng(0).random((300, 3))
-hf.signatures(points, transition="exact")
-hf.signatures(points, hf.adaptive_scales(points, 3))
-hf.HFSDescriptor("joint").fit_transform([points, points[:100]])
-hf.HeatField(points).hessian(points, 0.1)
-hf.write_points(sys.argv[1], points)
-main(["info", sys.argv[1]])
-small = sum("costs.json" in name for name in opened)
-hf.signatures(points, method="fast")
-print(json.dumps([small, sum("costs.json" in name for name in opened)]))
-"""
-
-
-def test_no_costs_are_read_for_a_small_cloud(tmp_path):
-    """Nothing is compared, so nothing is looked up; the fast path is the control that the count counts."""
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
-    words = [sys.executable, "-c", OPENS, str(tmp_path / "a.npy")]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    small, fast = json.loads(done.stdout.splitlines()[-1])
-    assert small == 0
-    assert fast >= 1

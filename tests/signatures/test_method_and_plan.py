@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield.core.costs import Costs
+from heatfield.core.planner import Costs
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def test_targets_by_index_with_separate_scales(points):
     np.testing.assert_allclose(s.density, whole.density[rows], rtol=1e-10)
 
 
-@pytest.mark.parametrize("prices", [Costs(), Costs(pair=6e-8, ring=3e-8, call=1e-6)])
-def test_targets_by_place(points, prices, monkeypatch):
-    monkeypatch.setattr("heatfield.core.moments.costs", lambda **_: prices)
+@pytest.mark.parametrize("costs", [Costs(), Costs(pair=6e-8, ring=3e-8, call=1e-6)])
+def test_targets_by_place(points, costs, monkeypatch):
+    monkeypatch.setattr("heatfield.core.planner.COSTS", costs)
     rng = np.random.default_rng(2)
     at = np.concatenate([rng.normal(size=(300, 3)), [[9.0, 0.0, 0.0], [0.0, -20.0, 5.0]]])
     scales = [0.05, 0.3, 2.0]

@@ -15,7 +15,7 @@ import pytest
 import heatfield as hf
 from heatfield import survey
 from heatfield.core import bounds
-from heatfield.core.costs import Costs
+from heatfield.core.planner import Costs
 from tests.helpers.process import environment
 from tests.helpers.tiles import cut, landscape, read_back, write_tiles
 

@@ -6,29 +6,10 @@ import os
 import re
 import secrets
 import shutil
-import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
-
-
-def user_cache() -> Path:
-    """The folder in which this library keeps what it can make again; it need not exist."""
-    try:
-        if os.environ.get("XDG_CACHE_HOME"):
-            folder = Path(os.environ["XDG_CACHE_HOME"])
-        elif sys.platform == "win32":
-            folder = Path(os.environ.get("LOCALAPPDATA", tempfile.gettempdir()))
-        elif sys.platform == "darwin":
-            folder = Path("~/Library/Caches").expanduser()
-        else:
-            folder = Path("~/.cache").expanduser()
-    except RuntimeError:  # a user without a home
-        folder = Path(tempfile.gettempdir())
-    return folder / "heatfield"
-
 
 # What is being written now, under names that only the end of the writing gives up.
 _unfinished: set[Path] = set()

@@ -22,12 +22,10 @@ from .._base.files import write_atomically
 from .._base.progress import progress_bar
 from .._base.summary import plural, shown
 from ..core import formulas
-from ..core.cloud import ArrangedCloud
-from ..core.evaluate import read_off_scale
+from ..core.clouds import ArrangedCloud, Targets
+from ..core.evaluate import Outputs, fill_transition, heat_dimension_spectrum, signatures_of_scale
 from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT
-from ..core.one_scale import scale_sums
-from ..core.outputs import Outputs, fill_transition, heat_dimension_spectrum
-from ..core.targets import Targets
+from ..core.sums import scale_sums
 from ..features.layout import layout
 from ..heat_signatures import HeatDimensionSpectrum, Signatures
 from ..io import Cloud, write_signatures
@@ -137,7 +135,7 @@ def _outputs(
         reach = float(plan.halos[plan.local].max())
         around = halo(context, tiles, number, tiles[number].low, tiles[number].high, reach)
         cloud = ArrangedCloud.of(np.concatenate([points, around]), n_threads)
-        targets = Targets.at_indices(cloud, order).places
+        targets = Targets.at_indices(cloud, order).cloud
         order = targets.order
     places = plan.places(points[order]) if plan.coarse else np.empty((n, 0))
     note("halo")
@@ -160,7 +158,7 @@ def _outputs(
                 square = np.ldexp(table[:, ROOT_SQUARE].sum(), 2 * cloud.exponent)
                 totals[a] = table[:, ROOT_WEIGHT].sum(), square
                 note(report.method)
-            read_off_scale(table, np.array([unit]), np.array([t]), a, n, out, n_threads)
+            signatures_of_scale(table, np.array([unit]), np.array([t]), a, n, out, n_threads)
             del table
             note("signatures")
     return out, totals, order, reports

@@ -22,13 +22,10 @@ from .._base.arrays import write_array
 from .._base.check import Array
 from .._base.progress import progress_bar
 from .._base.threads import pieces, stop_if_asked
-from ..core.arrange import bounding_boxes
-from ..core.box_transform import SAFETY
-from ..core.cloud import ArrangedCloud
-from ..core.fourier.kernel import GRID_EPS, GRID_LIMIT, width_for
-from ..core.fourier.modes import log_accuracy_for
+from ..core.clouds import ArrangedCloud, bounding_boxes
 from ..core.moments import WEIGHT, column_count
-from ..core.scale_job import ScaleJob
+from ..core.nufft import GRID_EPS, GRID_LIMIT, log_accuracy_for, width_for
+from ..core.sums import SAFETY, ScaleJob
 from .plan import GRIDS, Plan
 from .tiles import Context, SurveySettings, load_tiles, points_of
 

@@ -22,13 +22,17 @@ from scipy.spatial import ConvexHull, KDTree, QhullError
 from .._base.check import Array, check_extent, check_times
 from .._base.progress import progress_bar
 from .._base.threads import stop_if_asked
-from ..core.arrange import origin_and_exponent
-from ..core.cloud import ArrangedCloud
-from ..core.fourier import ModeGrid, UpsampledGrid
-from ..core.fourier.kernel import GRID_EPS, GRID_LIMIT, UPSAMPLING, width_for
-from ..core.fourier.modes import log_accuracy_for
-from ..core.near import cutoffs
-from ..core.nearest import nearest_of_many
+from ..core.clouds import ArrangedCloud, nearest_of_many, origin_and_exponent
+from ..core.nufft import (
+    GRID_EPS,
+    GRID_LIMIT,
+    UPSAMPLING,
+    ModeGrid,
+    UpsampledGrid,
+    log_accuracy_for,
+    width_for,
+)
+from ..core.planner import cutoffs
 from ..scales import geometric
 from .tiles import RUN, Context, SurveySettings, Tile, gap_squared, halo, load_tiles, points_around, points_of
 

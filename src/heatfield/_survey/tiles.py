@@ -10,7 +10,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,8 @@ from .._base.arrays import read_arrays, write_array
 from .._base.check import Array, as_points, check_choice
 from .._base.files import write_atomically
 from ..channels import CHANNELS as REGISTRY
-from ..core.arrange import kd_order
-from ..core.costs import Costs
-from ..core.moments import Request
+from ..core.clouds import kd_order
+from ..core.planner import COSTS, Costs, Request
 from ..io import Cloud, file_stamp, is_remote, read_cloud
 from ..jobs import key_of
 from ..options import Features, PointFiles, Spectrum, Tiling
@@ -45,7 +44,7 @@ class SurveySettings(SignatureSettings):
     point_dtype: str = PointFiles.point_dtype
     invalid: str = Tiling.invalid
     max_bytes: int | None = None
-    costs: Costs = field(default_factory=Costs)
+    costs: Costs = COSTS
 
     @classmethod
     def of(

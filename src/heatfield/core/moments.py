@@ -2,21 +2,51 @@
 
 With r = x_j - x_i, D = |r|, the weight w = exp(-D**2 / 4t) and its root g = exp(-D**2 / 8t), w = g**2,
 a moment is the sum over j of a kernel times a polynomial in r. The paper has x_i - x_j for r; no signature
-depends on the sign. `cpp/pairs.hpp` sums them in the same order.
+depends on the sign. `cpp/pairs.hpp` sums them in the same order (a test compares).
+
+In natural units, lengths over sqrt(2t) and so a moment over (2t)**(order / 2), every moment is a sum of
+derivatives of W(x) = sum_j w: r_a w = d_a w, r_a r_b w = (d_a d_b + [a = b]) w. A Fourier mode of W at
+kappa = sqrt(2t) k takes a factor i kappa_a for each derivative. For a moment of g the same holds at 2t.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from .costs import Costs, costs
+from .._base.check import Array
 
 SCALAR, VECTOR, TENSOR = "scalar", "vector", "tensor"
+# Coefficients of derivatives of W in natural units, each by its axes; () is W itself.
+Derivatives = dict[tuple[int, ...], float]
+
+
+def _radial(laplacians: Callable[[int], tuple[float, ...]]) -> Callable[[int], list[Derivatives]]:
+    """A moment of the distance alone: coefficients of W, its Laplacian, the Laplacian of that, ... by n."""
+
+    def derivatives(n: int) -> list[Derivatives]:
+        found: Derivatives = {}
+        for power, coefficient in enumerate(laplacians(n)):
+            for axes in product(range(n), repeat=power):
+                found[tuple(a for a in axes for _ in range(2))] = coefficient
+        return [found]
+
+    return derivatives
+
+
+def _first(n: int) -> list[Derivatives]:
+    return [{(a,): 1.0} for a in range(n)]
+
+
+def _second(n: int) -> list[Derivatives]:
+    pairs = [(a, b) for a in range(n) for b in range(a, n)]
+    return [{(a, b): 1.0, **({(): 1.0} if a == b else {})} for a, b in pairs]
 
 
 @dataclass(frozen=True)
@@ -27,6 +57,7 @@ class Moment:
     polynomial: str
     kernel: str  # "w" or "g"
     unit: Callable[[Any], Any]  # of its size, at the time t
+    derivatives: Callable[[int], list[Derivatives]]  # of W, for each of its numbers in n dimensions
     kind: str = SCALAR
     wanted: str = ""  # the part of a request that asks for it; "" for always
 
@@ -34,16 +65,37 @@ class Moment:
         """How many numbers it has in n dimensions."""
         return {SCALAR: 1, VECTOR: n, TENSOR: n * (n + 1) // 2}[self.kind]
 
+    @property
+    def order(self) -> int:
+        """The degree of the polynomial."""
+        return max(map(len, self.derivatives(1)[0]))
+
+    def factor(self, n: int, t: float) -> Array:
+        """The coefficients of 1, k**2, k**4 in the factor on the modes of W; of a moment of D alone."""
+        (derivatives,), found = self.derivatives(n), np.zeros(3)
+        for power in range(self.order // 2 + 1):
+            found[power] = (-1.0) ** power * derivatives[(0,) * 2 * power] * (2.0 * t) ** power
+        return found
+
+    def natural_unit(self, t: float) -> float:
+        """(2t)**(order / 2), for an even order."""
+        return math.prod([2.0 * t] * (self.order // 2))
+
+
+_UNITY = _radial(lambda _: (1.0,))
+_SQUARE = _radial(lambda n: (n, 1.0))
+_FOURTH = _radial(lambda n: (n * (n + 2.0), 2.0 * (n + 2.0), 1.0))
 
 MOMENTS = (
-    Moment("weight", "1", "w", lambda t: 1.0 + 0.0 * t),
-    Moment("square", "|r|^2", "w", lambda t: 2.0 * t),
-    Moment("root_weight", "1", "g", lambda t: 1.0 + 0.0 * t),
-    Moment("root_square", "|r|^2", "g", lambda t: 8.0 * t),
-    Moment("fourth", "|r|^4", "w", lambda t: 8.0 * t * t, wanted="fourth_moment"),
-    Moment("first", "r", "w", lambda t: (2.0 * t) ** 0.5, VECTOR, wanted="directions"),
-    Moment("second", "r r'", "w", lambda t: 2.0 * t, TENSOR, wanted="directions"),
+    Moment("weight", "1", "w", lambda t: 1.0 + 0.0 * t, _UNITY),
+    Moment("square", "|r|^2", "w", lambda t: 2.0 * t, _SQUARE),
+    Moment("root_weight", "1", "g", lambda t: 1.0 + 0.0 * t, _UNITY),
+    Moment("root_square", "|r|^2", "g", lambda t: 8.0 * t, _SQUARE),
+    Moment("fourth", "|r|^4", "w", lambda t: 8.0 * t * t, _FOURTH, wanted="fourth_moment"),
+    Moment("first", "r", "w", lambda t: (2.0 * t) ** 0.5, _first, VECTOR, wanted="directions"),
+    Moment("second", "r r'", "w", lambda t: 2.0 * t, _second, TENSOR, wanted="directions"),
 )
+BY_NAME = {moment.name: moment for moment in MOMENTS}
 
 
 @cache
@@ -100,28 +152,3 @@ class Sums:
 # Accuracies are natural logarithms, log(1 / error), called log_accuracy everywhere. At these a pair is left
 # out: below the rounding of either precision.
 LOG_ACCURACY = {np.dtype(np.float64): 37.0, np.dtype(np.float32): 17.0}
-
-_DOUBLE = np.dtype(np.float64)
-# Points from which a measurement of this machine's costs is worth half a second.
-MEASURE = 50_000
-# Until they are asked for; one instance, since there is a request per cloud.
-_NO_COSTS = Costs()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What to sum, and how accurately."""
-
-    tol: float
-    directions: bool = False  # the sums of w r and w r r', from which the spectrum is computed
-    fourth_moment: bool = False  # the sum of w D**4, from which the closed-form transition is computed
-    energy: bool = False  # the totals of g and g D**2, for E2 and C2; only where the targets are the sources
-    gradient: bool = False  # also compute the length of grad log u; needs the directions
-    method: str = "auto"  # "dense", "fast" or "auto"
-    dtype: np.dtype = _DOUBLE
-    n_threads: int = 1
-    costs: Costs = _NO_COSTS
-
-    def priced(self, m: int) -> Request:
-        """The same with this machine's costs, which are worth measuring for many points only."""
-        return replace(self, costs=costs(measure=m > MEASURE))

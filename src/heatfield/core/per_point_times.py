@@ -1,12 +1,12 @@
-"""The fast path where every target has its own time.
+"""The fast path with per-point times: every target has its own.
 
-Neighbours within each target's own cut-off are summed directly (`near` takes one time per target). A
+Neighbours within each target's own cut-off are summed directly (near sums take one time per target). A
 transform has one time only. But the sums are smooth in log t: exp(-D**2 / 4t) is analytic and at most 1 in
 size for |Im log t| < pi/2, so over times within a factor of two a polynomial through a dozen of them, at
 Chebyshev's nodes, is as good as the sums themselves. Targets are therefore put into bands of time; where the
 neighbours of a band's targets are too many, its sums are taken at the nodes, each by the cheapest
-mixture (`one_scale`), and interpolated. Where the last coefficients or the noise of the nodes are too large
-for the tolerance, as at an isolated point beside a cluster, the target is summed directly.
+mixture (`sums.scale_sums`), and interpolated. Where the last coefficients or the noise of the nodes are
+too large for the tolerance, as at an isolated point beside a cluster, the target is summed directly.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ import numpy as np
 
 from .. import _core
 from .._base.check import Array
-from .buffers import Buffers
-from .cloud import ArrangedCloud
-from .moments import FOURTH, MOMENTS, SQUARE, WEIGHT, Request, column_count, columns
-from .near import cutoffs
-from .one_scale import scale_sums
-from .plan import ScalePlan
+from .clouds import ArrangedCloud, Buffers
+from .moments import FOURTH, MOMENTS, SQUARE, WEIGHT, column_count, columns
+from .planner import Request, ScalePlan, cutoffs
+from .sums import scale_sums
 
 # Neighbours from which on interpolation pays: a dozen transforms cost about as much per target.
 MANY_NEIGHBOURS = 30_000
@@ -34,7 +32,7 @@ _NODE = 1.0 / 32.0
 _DECAY = math.log(8.0)
 
 
-def adaptive_sums(
+def per_point_sums(
     targets: ArrangedCloud,
     sources: ArrangedCloud,
     t: Array,

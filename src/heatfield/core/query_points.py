@@ -1,30 +1,33 @@
-"""Sums at places that are not sources, to a tolerance.
+"""Sums at query points, which are not sources, to a tolerance.
 
-At a point of the cloud the sum is at least 1, at a place it may be anything. Two things then cost accuracy
-that `one_scale` does not allow for. A transform's error is relative to the largest sum there is, and away
-from the data that is larger than any sum at the places. And moments around the place are large where the data
-are far, by <D**2> / 2t, the heat dimension. Both losses are known once the sums are: a place whose loss
-exceeds what the tolerance was sharpened by is taken again with a sharper one.
+At a point of the cloud the sum is at least 1, at a query point it may be anything. Two things then cost
+accuracy that `sums.scale_sums` does not allow for. A transform's error is relative to the largest sum there
+is, and away from the data that is larger than any sum at the query points. And moments around a query point
+are large where the data are far, by <D**2> / 2t, the heat dimension. Both losses are known once the sums are:
+a query point whose loss exceeds what the tolerance was sharpened by is taken again with a sharper one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from .._base.check import Array
-from .cloud import ArrangedCloud
-from .moments import SQUARE, WEIGHT, Request, column_count
-from .one_scale import scale_sums
-from .plan import ScalePlan
+from .clouds import ArrangedCloud, Targets
+from .moments import SQUARE, WEIGHT, column_count
+from .planner import Request, ScalePlan
+from .sums import scale_sums
 
-# Squared distance to the data, in units of 2t, from which on a place is far.
+# Squared distance to the data, in units of 2t, from which on a query point is far.
 FAR = 64.0
 # By what the tolerance is sharpened in each round, and where that ends.
 _ROUND = 16.0
 _LEAST = 1e-12
+# Sums of w below this are taken for 0: double precision has its full digits down to 2e-308.
+_LEAST_WEIGHT = 1e-300
 
 
 def largest_sum(sources: ArrangedCloud, t: float, request: Request, weights: Array | None = None) -> float:
@@ -34,7 +37,7 @@ def largest_sum(sources: ArrangedCloud, t: float, request: Request, weights: Arr
     return float(sums[:, WEIGHT].max())
 
 
-def place_sums(
+def query_point_sums(
     targets: ArrangedCloud,
     sources: ArrangedCloud,
     t: float,
@@ -47,7 +50,7 @@ def place_sums(
     uneven: float = 1.0,
     advance: Callable[[int], object] = lambda _: None,
 ) -> tuple[Array, np.ndarray, ScalePlan]:
-    """`scale_sums` at places, which of its rows are good, and how the first of them were found.
+    """`scale_sums` at query points, which of its rows are good, and how the first of them were found.
 
     The others are far from the data, or no tolerance is sharp enough for them. ``largest`` returns the
     largest sum there is, and is called only where a transform was taken; ``uneven`` is the mean weight over
@@ -83,3 +86,30 @@ def place_sums(
             advance(int(done.sum()))
         sharper *= _ROUND
     return sums, good, first or ScalePlan(t, "near")
+
+
+def sums_of_targets(
+    targets: Targets, sources: ArrangedCloud, t: float, request: Request, advance: Callable[[int], object]
+) -> tuple[Array, ScalePlan]:
+    """Sums at query points; those too far for the tolerance of a transform by neighbours alone.
+
+    In double precision always: far from the data the weights underflow in single precision.
+    """
+    request = replace(request, dtype=np.dtype(np.float64))
+    table, good, report = query_point_sums(
+        targets.cloud, sources, t, request, targets.offsets,
+        lambda: largest_sum(sources, t, request), advance=advance,
+    )  # fmt: skip
+    rest = np.flatnonzero(~good)
+    if rest.size:
+        # All sums to the energy cut-off in double precision, and no transform at any cost.
+        m = sources.points.shape[1]
+        direct = replace(request, tol=request.tol / m, costs=replace(request.costs, call=math.inf))
+        table[rest], _ = scale_sums(
+            targets.cloud.take(rest), sources, np.array([t]), direct,
+            offsets=targets.offsets[rest], advance=advance,
+        )  # fmt: skip
+        report.points_checked = rest.size
+    # Numbers below have lost digits, and ratios of them would be wrong without a sign of it.
+    table[table[:, WEIGHT] < _LEAST_WEIGHT] = 0.0
+    return table, report

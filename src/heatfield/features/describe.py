@@ -16,13 +16,11 @@ from .._base.check import Array, OutOfRangeError, as_clouds, check_times, time_r
 from .._base.threads import run_pieces
 from .._base.warn import warn_caller
 from ..core import formulas
-from ..core.buffers import Buffers
-from ..core.cloud import ArrangedCloud
-from ..core.dense import Batch, dense_sums, sums_shape
-from ..core.dense_or_fast import SMALL, surely_dense
-from ..core.evaluate import evaluate
-from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT, WEIGHT, Request
-from ..core.outputs import Outputs, fill_transition, read_off, totals
+from ..core.clouds import ArrangedCloud, Batch, Buffers
+from ..core.evaluate import Outputs, evaluate, fill_transition, signatures_from_sums, totals
+from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT, WEIGHT
+from ..core.planner import SMALL, Request, always_dense
+from ..core.sums import dense_sums, sums_shape
 from ..options import Features, Spectrum, Threads, takes
 from ..scales import geometric
 from .blocks import Around, Found, logarithm, registry
@@ -80,7 +78,7 @@ def describe_clouds(
     n = settings.n_dims
     rows = np.empty((len(clouds), settings.columns.width))
     found = np.full((len(clouds), 2), np.nan)
-    dense = [surely_dense(settings.method, len(points), n) for points in clouds]
+    dense = [always_dense(settings.method, len(points), n) for points in clouds]
     batched = [i for i, points in enumerate(clouds) if dense[i] and len(points) <= SMALL]
     alone = sorted({*range(len(clouds))} - {*batched})
 
@@ -147,7 +145,9 @@ def _describe_batch(
                 response = formulas.response(both[:, 0], both[:, 1], unit.T, n)
         out = Outputs.empty(n, *shape[1:], request, block=block)
         out.density = np.empty(shape[1:])
-        read_off(sums, batch.at_points(unit), batch.at_points(formulas.heat_factor(times, n)), n, out)
+        signatures_from_sums(
+            sums, batch.at_points(unit), batch.at_points(formulas.heat_factor(times, n)), n, out
+        )
         if not out.exact:
             fill_transition(out, batch.at_points(np.log(times)))
 

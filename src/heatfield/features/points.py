@@ -22,10 +22,9 @@ from .._base.check import Array, OutOfRangeError, thread_count
 from .._base.files import open_atomically
 from .._base.threads import even_pieces, run_pieces
 from ..channels import block_columns, block_values, learned_blocks
-from ..core.cloud import ArrangedCloud
-from ..core.dense_or_fast import surely_dense
-from ..core.evaluate import Evaluation, evaluate
-from ..core.outputs import heat_dimension_spectrum
+from ..core.clouds import ArrangedCloud
+from ..core.evaluate import Evaluation, evaluate, heat_dimension_spectrum
+from ..core.planner import always_dense
 from ..options import names
 from .blocks import registry
 from .blocks.neighbourhood import deviation_at_points, pairs_of_scales, scale_pairs
@@ -182,7 +181,7 @@ def each_cloud(
     indices = range(len(clouds)) if chosen is None else list(chosen)
     if not indices:
         return
-    small = [i for i in indices if surely_dense(method, *clouds[i].shape)]
+    small = [i for i in indices if always_dense(method, *clouds[i].shape)]
     large = sorted(set(indices) - set(small))
 
     def piece(first: int, last: int) -> None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.check import Array, as_clouds, check_choice, check_count
 from .._base.threads import one_algebra_thread
 from .._base.warn import warn_caller
-from ..core.dense_or_fast import surely_dense
+from ..core.planner import always_dense
 from ..features.descriptor import CloudEstimator, HFSDescriptor
 from ..options import ClosedForm, Threads, check_options, values_of
 from .heads import Head, Readout, Tensors
@@ -323,7 +323,7 @@ class ClosedFormModel(ClosedForm, HeadModel, GroupedModel):
         self.descriptor_ = self._descriptor(n)
         extents = np.empty((len(clouds), 2))
         features = self.descriptor_._compute(clouds, extents=extents)
-        dense = all(surely_dense(self.method, *cloud.shape) for cloud in clouds)
+        dense = all(always_dense(self.method, *cloud.shape) for cloud in clouds)
         self._read_out(features, target, dense, groups)
         return extents[:, 1]
 

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from .. import channels
 from .._base.check import Array, as_lengths, check_choice, check_count, check_number, check_tol
-from ..core.cloud import ArrangedCloud
-from ..core.evaluate import evaluate
-from ..core.moments import Request
-from ..core.outputs import Outputs
-from ..core.targets import Targets
+from ..core.clouds import ArrangedCloud, Targets
+from ..core.evaluate import Outputs, evaluate
+from ..core.planner import Request
 from ..features.blocks.neighbourhood import deviation_at_points, scale_pairs
 from ..options import names
 

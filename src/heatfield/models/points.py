@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from .._base.check import Array, as_points, thread_count
 from .._base.progress import progress_bar
-from ..core.cloud import ArrangedCloud
+from ..core.clouds import ArrangedCloud
 from ..features.descriptor import CloudEstimator, check_same_dims
 from ..io import Cloud, columns_of, with_files_read
 from ..options import PointTraining, Threads, check_options, options

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from .._base.check import Array, as_clouds, check_choice, check_count, check_dtype, check_tol
 from .._base.warn import quiet
-from ..core.dense import Batch
+from ..core.clouds import Batch
 from ..features.blocks import registry
 from ..features.layout import ROUND_OFF, Layout
 from ..options import Head

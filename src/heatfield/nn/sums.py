@@ -20,9 +20,11 @@ from .. import _core
 from .._base.check import Array
 from .._base.threads import pieces, run_pieces
 from ..core import formulas
-from ..core.dense import Batch, dense_sums
-from ..core.moments import FIRST, LOG_ACCURACY, ROOT_SQUARE, ROOT_WEIGHT, Request, Sums
-from ..core.outputs import PIECE, Outputs, read_off, totals
+from ..core.clouds import Batch
+from ..core.evaluate import PIECE, Outputs, signatures_from_sums, totals
+from ..core.moments import FIRST, LOG_ACCURACY, ROOT_SQUARE, ROOT_WEIGHT, Sums
+from ..core.planner import Request
+from ..core.sums import dense_sums
 
 _MOST_DIMENSIONS = 3  # of the kernels that go back
 _ROWS = 128  # of a cloud that add to one table of gradients, at least
@@ -122,7 +124,9 @@ class _Forward:
         def work(first: int, last: int) -> None:
             own = np.ascontiguousarray(unit[:, first:last])
             part = found.part(slice(None), slice(first, last))
-            read_off(self.sums[:, :, first:last].copy(), own, formulas.heat_factor(own, n), n, part)
+            signatures_from_sums(
+                self.sums[:, :, first:last].copy(), own, formulas.heat_factor(own, n), n, part
+            )
 
         run_pieces(work, pieces(total, PIECE), self.request.n_threads)
         weight, square = self._energies()

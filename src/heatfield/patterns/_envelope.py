@@ -18,9 +18,9 @@ from scipy.stats import rankdata
 from .._base.check import Array, as_points, as_scales, thread_count
 from .._base.summary import number, plural
 from .._base.threads import pieces, run_pieces
-from ..core.cloud import ArrangedCloud
+from ..core.clouds import ArrangedCloud
 from ..core.evaluate import evaluate
-from ..core.moments import Request
+from ..core.planner import Request
 from ..io import points_of_file
 from ..options import Pattern, Threads, takes
 from ._windows import Intensity, Simulator, Window, as_window

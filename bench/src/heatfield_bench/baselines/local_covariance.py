@@ -13,9 +13,8 @@ import numpy as np
 
 from heatfield._base.check import Array
 from heatfield._base.threads import pieces, run_pieces
-from heatfield.core.arrange import BLOCK
-from heatfield.core.cloud import ArrangedCloud
-from heatfield.core.outputs import eigenvalues
+from heatfield.core.clouds import BLOCK, ArrangedCloud
+from heatfield.core.evaluate import eigenvalues
 from heatfield.options import Threads, option, options
 
 from .._tools import compiled

@@ -20,12 +20,9 @@ from ... import _core
 from ..._base.check import Array
 from ...channels import Words, words_of
 from ...core import formulas
-from ...core.buffers import Buffers
-from ...core.cloud import ArrangedCloud
-from ...core.dense import Batch
-from ...core.evaluate import Evaluation
-from ...core.moments import Request
-from ...core.outputs import Outputs
+from ...core.clouds import ArrangedCloud, Batch, Buffers
+from ...core.evaluate import Evaluation, Outputs
+from ...core.planner import Request
 
 # Of the values at the points, in the order of `_core.pool`.
 STATISTICS = {

@@ -16,11 +16,11 @@ from ... import _core
 from ..._base.check import LEAST_TOL, Array
 from ..._base.progress import Bar, progress_bar
 from ...core import formulas
-from ...core.cloud import ArrangedCloud
-from ...core.dense import Batch, difference_sums
+from ...core.clouds import ArrangedCloud, Batch
 from ...core.evaluate import Evaluation
-from ...core.moments import WEIGHT, Request
-from ...core.one_scale import scale_sums
+from ...core.moments import WEIGHT
+from ...core.planner import Request
+from ...core.sums import difference_sums, scale_sums
 from . import (
     CHANNEL,
     STATISTIC,
@@ -164,7 +164,7 @@ def _deviations_to_tolerance(
         energy=False,
         gradient=False,
         dtype=np.dtype(np.float64),
-    ).priced(cloud.order.size)
+    )
     pairs = scale_pairs(unit.size)
     total = 2 * cloud.order.size * fields.shape[0] * pairs.shape[0]
     with progress_bar(total=total, unit="sums", unit_scale=True) as bar:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._base.check import Array
 from ...core import formulas
-from ...core.outputs import heat_dimension_spectrum
+from ...core.evaluate import heat_dimension_spectrum
 from . import Block, Found, Meaning, Shape, logarithm, scale_words
 
 # What it is, unit, what a high value means.

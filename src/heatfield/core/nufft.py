@@ -1,13 +1,25 @@
-"""All sums of one scale through one grid: points spread to it, heat applied to its modes, the field read off.
+"""The Fourier path: all sums of one scale from Fourier modes, to an error relative to the largest sum.
 
-Everything is real, so only the modes with k >= 0 along the last axis are kept, and of the two last axes only
-the modes that the heat kernel leaves. All has three axes here; those that a cloud does not have are in front
-and have one point.
+A Gaussian is band-limited to any tolerance, so on a period that keeps images apart
 
-The transform goes through memory three times. Planes are transformed along their two axes; then columns along
-the first axis, and while these are at hand the kernel is applied and they are transformed back; then planes
-back. A piece of this stays in the processor's cache and belongs to one thread, so the result does not
-depend on their number.
+    W(x) = sum_j exp(-|x - x_j|**2 / 4t) = sum_k c_k exp(i k x),   c_k = G(k) F(k),
+
+with F(k) = sum_j exp(-i k x_j) and G(k) = prod sqrt(4 pi t) / P exp(-t k**2). The moments are derivatives of
+W (`moments`), read off one grid that a kernel of a few grid points links with the points. The energy is
+Parseval's sum, without a transform.
+
+The kernel is the exponential of a semicircle, as in FINUFFT. On a grid somewhat finer than its modes need
+(the upsampling factor), a periodic field is
+
+    W(x) = sum_l f_l phi(x / h - l),   f_l = sum_k c_k / phihat(k) exp(i k x_l),
+
+so its derivatives are the same sum with phi' and phi''; the other way round, the modes of points are those
+of the points spread to the grid with phi, divided by phihat (`UpsampledGrid`). The kernel is
+phi(s) = exp(beta (sqrt(1 - (2s/w)**2) - 1)) on w grid points: A. H. Barnett, J. Magland and L. af Klinteberg,
+"A parallel nonuniform fast Fourier transform library based on an exponential of semicircle kernel",
+SIAM J. Sci. Comput. 41 (2019) C479. The heat factor exp(-t k**2) in c_k keeps the error small although
+derivatives amplify it and the upsampling factor is only 1.25; with the widths below the second derivatives,
+the weakest, err by about 2 eps in their natural unit, down to 1e-13 (measured: benchmarks/grid_error.py).
 """
 
 from __future__ import annotations
@@ -15,24 +27,169 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.legendre import leggauss
 
-from ... import _core
-from ..._base.check import Array
-from ..._base.threads import pieces, run_pieces
-from ..buffers import Buffers
-from ..moments import FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, column_count
-from .kernel import kernel_polynomials, kernel_transform, lanes_for, upsampled_size, width_for
-from .modes import ModeGrid, from_derivatives, radial_factor, unit_of
+from .. import _core
+from .._base.check import Array
+from .._base.threads import pieces, run_pieces
+from .clouds import Buffers
+from .moments import BY_NAME, FOURTH, MOMENTS, ROOT_SQUARE, ROOT_WEIGHT, column_count, columns
 
+# The upsampling factor: grid points per mode along each axis.
+UPSAMPLING = 1.25
+# Points of the fine grid that fit into the memory given to one transform (16 bytes each).
+GRID_LIMIT = 1.2e8
+# The smallest error that the widest kernel gives.
+GRID_EPS = 0.99e-13
+_BETA = 2.6  # per point of width
+_VECTOR = 4  # numbers
+_DIGITS = 50  # of the polynomials while they are made
 # Numbers in one piece of a transform.
 _PIECE = 65_536
 # Points spread, or targets read, at a time; fewer to spread where their kernels have more grid points.
 _POINTS, _SPREAD = 4_096, 1 << 22
 _NO_WEIGHTS, _NO_TOTALS, _NO_MODES = np.empty(0), np.empty((0, 2)), np.empty((0, 0, 0))
+
+
+# --- the kernel ----------------------------------------------------------------------
+
+
+def width_for(eps: float) -> int:
+    """Grid points that the kernel covers: one for each digit, and three."""
+    return _core.width_for(eps)
+
+
+def lanes_for(width: int) -> int:
+    """The width filled up to whole vectors: 4, 8, 12 or 16."""
+    return -(-width // _VECTOR) * _VECTOR
+
+
+@lru_cache(maxsize=32)
+def kernel_polynomials(width: int) -> Array:
+    """Polynomials (width, lanes) of phi between grid points, highest power first.
+
+    The leftmost of the grid points under the kernel lies z in [0, 1) right of its edge; column j is
+    phi(width / 2 - j - z) as a polynomial in x = 2z - 1. Their second derivatives would amplify the
+    rounding of a fit; so the interpolation at Chebyshev's nodes is done with fifty digits.
+    """
+    half, columns = Decimal(width) / 2, -(-width // 2)
+    x = [Decimal(math.cos((i + 0.5) * math.pi / width)) for i in range(width)]
+    with localcontext() as context:
+        context.prec = _DIGITS
+
+        def kernel(s: Decimal) -> Decimal:
+            return (Decimal(_BETA) * width * ((1 - (s / half) ** 2).sqrt() - 1)).exp()
+
+        # Newton's divided differences, then powers; the right half of the kernel is the left one's image.
+        differences = np.array([[kernel(half - j - (at + 1) / 2) for j in range(columns)] for at in x])
+        for level in range(1, width):
+            for i in range(width - 1, level - 1, -1):
+                differences[i] = (differences[i] - differences[i - 1]) / (x[i] - x[i - level])
+        powers = np.zeros((width, columns), object)
+        for i in range(width - 1, -1, -1):
+            powers[1:], powers[0] = powers[:-1] - powers[1:] * x[i], differences[i] - powers[0] * x[i]
+    table = np.zeros((width, lanes_for(width)))
+    table[::-1, :columns] = powers
+    for j in range(width // 2):
+        table[::-1, width - 1 - j] = powers[:, j] * (-1) ** np.arange(width)
+    table.setflags(write=False)
+    return table
+
+
+@lru_cache(maxsize=32)
+def _quadrature(width: int) -> tuple[Array, Array]:
+    """Places in half of the kernel, and its values there times the weights of a Gauss-Legendre rule."""
+    nodes, weights = leggauss(200)
+    s = nodes[100:]
+    values = np.exp(_BETA * width * (np.sqrt(1.0 - s * s) - 1.0))
+    return 0.5 * width * s, width * weights[100:] * values
+
+
+def kernel_transform(width: int, angles: Array) -> Array:
+    """phihat at angular frequencies per grid step."""
+    s, values = _quadrature(width)
+    # No matrix product: it would start the threads of BLAS inside our own.
+    return (np.cos(np.multiply.outer(angles, s)) * values).sum(axis=1)
+
+
+def upsampled_size(modes: int, width: int) -> int:
+    """Grid points along an axis with so many modes."""
+    from scipy.fft import next_fast_len
+
+    return next_fast_len(max(math.ceil(UPSAMPLING * modes), width + 1, 16), real=True)
+
+
+# --- which modes, and what the moments are there -------------------------------------
+
+
+def from_derivatives(n: int, t: float, steps: Array, directions: bool) -> Array:
+    """The matrix (derivatives, columns) that makes moments from the derivatives of W per grid step.
+
+    The derivatives are W, its gradient and the upper triangle of its Hessian, in the order of the grid;
+    columns of moments of g, and of moments that need higher derivatives, are 0.
+    """
+    order = [(), *((a,) for a in range(n)), *((a, b) for a in range(n) for b in range(a, n))]
+    found = np.zeros((len(order), column_count(n, directions)))
+    unit = math.sqrt(2.0 * t)
+    for moment in MOMENTS:
+        place = columns(n)[moment.name]
+        if moment.kernel != "w" or moment.order > 2 or place.stop > found.shape[1]:
+            continue
+        for column, terms in enumerate(moment.derivatives(n), place.start):
+            for axes, coefficient in terms.items():
+                per_step = math.prod(unit * steps[a] for a in axes)
+                found[order.index(axes), column] = coefficient * per_step * unit**moment.order
+    return found
+
+
+def log_accuracy_for(eps: float, fourth_moment: bool) -> float:
+    """t k**2 at the highest frequency: log(1 / eps), plus a margin for tail and derivatives."""
+    return _core.log_accuracy_for(eps, fourth_moment)
+
+
+@dataclass(frozen=True)
+class ModeGrid:
+    """Period, centre and number of modes along each axis."""
+
+    period: Array
+    center: Array
+    modes: tuple[int, ...]
+
+    @classmethod
+    def over(
+        cls,
+        low: Array,
+        high: Array,
+        source_low: Array,
+        source_high: Array,
+        t: float,
+        log_accuracy: float,
+        image: float,
+    ) -> ModeGrid:
+        """For targets and sources in their boxes; ``image``: squared distance that images must keep.
+
+        The series ends where exp(-t k**2) = exp(-log_accuracy).
+        """
+        span = np.maximum(source_high - low, high - source_low)
+        period = span + math.sqrt(max(image, 4.0 * t * log_accuracy))
+        highest = math.sqrt(log_accuracy / t)
+        half = np.ceil(highest * period / (2.0 * math.pi))
+        center = 0.5 * (np.minimum(low, source_low) + np.maximum(high, source_high))
+        return cls(period, center, tuple(int(min(2 * h + 1, 1e9)) for h in half))
+
+    @property
+    def size(self) -> float:
+        """How many modes there are in all."""
+        return math.prod(float(count) for count in self.modes)
+
+
+# --- the sums ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +247,15 @@ class UpsampledGrid:
     Along the first axis the factors are in the order of the transform, and 0 beyond the last mode; along
     the others only the modes up to the last one are kept: 0, 1, ..., and for the second axis then the
     negative ones.
+
+    Everything is real, so only the modes with k >= 0 along the last axis are kept, and of the two last axes
+    only the modes that the heat kernel leaves. All has three axes here; those that a cloud does not have are
+    in front and have one point.
+
+    The transform goes through memory three times. Planes are transformed along their two axes; then columns
+    along the first axis, and while these are at hand the kernel is applied and they are transformed back;
+    then planes back. A piece of this stays in the processor's cache and belongs to one thread, so the result
+    does not depend on their number.
     """
 
     def __init__(self, grid: ModeGrid, eps: float, n_threads: int, buffers: Buffers | None = None) -> None:
@@ -213,7 +379,7 @@ class UpsampledGrid:
             np.array([w, g, k * k]) for w, g, k in zip(self.heat(t), root, self.frequencies, strict=True)
         )
         inside = np.repeat(inside, 2, axis=1)
-        powers = radial_factor(FOURTH, n, t)
+        powers = BY_NAME["fourth"].factor(n, t)
 
         def work(first: int, last: int) -> None:
             shape = (self.kept[0], last - first, self.kept[2])
@@ -237,8 +403,9 @@ class UpsampledGrid:
         rows = max(1, _PIECE // (2 * self.kept[0] * self.kept[2]))
         run_pieces(work, pieces(self.kept[1], rows), self.n_threads)
         power, power_square = totals.sum(axis=0)
-        constant, slope, _ = radial_factor(SQUARE, n, 2.0 * t)
-        square = unit_of(SQUARE, 2.0 * t) * (constant * power + slope * power_square)
+        square_of_g = BY_NAME["root_square"]
+        constant, slope, _ = square_of_g.factor(n, 2.0 * t)
+        square = square_of_g.natural_unit(2.0 * t) * (constant * power + slope * power_square)
         return float(power), float(square)
 
     def _columns(self, modes: np.ndarray, first: int, last: int, shape: tuple[int, ...]) -> np.ndarray:
@@ -278,7 +445,7 @@ class UpsampledGrid:
 
     def read_fourth_moment(self, values: Array, targets: Array, t: float, sums: Array) -> None:
         """The fourth moment, from its own field."""
-        self._read(values, targets, np.array([[unit_of(FOURTH, t)]]), FOURTH, sums)
+        self._read(values, targets, np.array([[BY_NAME["fourth"].natural_unit(t)]]), FOURTH, sums)
 
     def _read(self, values: Array, targets: Array, matrix: Array, column: int, sums: Array) -> float:
         """Fill columns of the table with what is found at the targets times a matrix; the largest value."""
