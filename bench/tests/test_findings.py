@@ -40,7 +40,7 @@ def fill(folder, data, scores, turned=(), spread=0.3, folds=FOLDS, content="a"):
     """Cells of one data set; ``spread`` is how much a method's scores differ from fold to fold."""
     store, entry = Store(folder), DATA_SETS[data]
     context = Context(store, "paper")
-    metadata = {"protocol": asdict(entry.protocol), "content": content}
+    metadata = {"protocol": asdict(entry.protocol), "content": content, "splits": ""}
     for number, (name, score) in enumerate(scores.items()):
         job = evaluation(context, "accuracy", entry, METHODS[name])
         for k in range(folds):
@@ -136,7 +136,7 @@ def network(folder, data, name, score, *, epochs, knows, content="a", budget="re
     job = evaluation(Context(store, budget), "accuracy", entry, METHODS[name])
     own = replace(job.key, recipe=job.key.recipe | {"epochs": epochs})
     cell = {"scores": {"none": {"macc": score}}, "test": TESTED, "epochs": epochs, "train_accuracy": knows}
-    store.add(own, 0, cell, {"protocol": asdict(entry.protocol), "content": content})
+    store.add(own, 0, cell, {"protocol": asdict(entry.protocol), "content": content, "splits": ""})
 
 
 def test_a_shorter_training_is_named(tmp_path):

@@ -289,6 +289,14 @@ def test_a_torn_line_is_reported_and_the_next_one_whole(tmp_path):
         {"recipe": "none"},
         {"test": None},
         {"date": None},
+        {"content": ["c"]},
+        {"splits": {"a": 1}},
+        {"epochs": None},
+        {"train_accuracy": "high"},
+        {"deviation": "small"},
+        {"task": "dimension", "estimates": {"a": [1.0]}},
+        {"task": "dimension", "estimates": {"a": [1.0, 2]}, "recipe": {"manifolds": ["a", "b"]}},
+        {"task": "summary", "classes": 2, "clouds": 4, "points": [1, 2], "alignment": 0.5},
     ],
     ids=str,
 )
@@ -304,6 +312,15 @@ def test_a_damaged_line_is_passed_over_and_named(tmp_path, line):
     (said,) = again.problems()
     assert said.startswith(f"{place}, line 5: ")
     assert said.endswith("; passed over")
+
+
+def test_a_cell_without_the_score_is_passed_over_and_named(tmp_path):
+    store = Store(tmp_path)
+    store.add(key(), 0, CELL, FACTS)
+    store.add(key(), 1, CELL | {"scores": {"none": {"f1": 50.0}}}, FACTS)
+    assert list(cells(store)) == [0]
+    (said,) = store.problems()
+    assert said.endswith("main.jsonl: no line with the score 'oa', of 'some data' / 'a'; passed over")
 
 
 def test_results_without_a_line_on_their_data_are_passed_over(tmp_path):

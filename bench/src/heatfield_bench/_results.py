@@ -32,15 +32,19 @@ HEADER = "heatfield_bench"  # the name in the first line
 LONGEST = 1 << 20  # characters of a line
 # What a cell of a task must hold: the name of each part, and what is in it.
 NUMBERS = dict[str, float]
+ANY = int | float  # NaN too
 PARTS: dict[str, dict[str, Any]] = {
     "accuracy": {"scores": dict[str, NUMBERS], "test": int},
     "rotation": {"scores": dict[str, NUMBERS], "test": int, "changed": NUMBERS},
     "robustness": {"scores": dict[str, NUMBERS], "test": int},
     "runtime": {"seconds": NUMBERS},
-    "dimension": {"estimates": dict[str, list]},
-    "summary": {"classes": int, "clouds": int, "points": list, "alignment": float},
+    "dimension": {"estimates": dict[str, tuple[ANY, ANY]]},
+    "summary": {"classes": int, "clouds": int, "points": tuple[int, int, int], "alignment": float},
     "earlier": {"scores": dict[str, NUMBERS]},
 }
+
+# What a cell may hold.
+OPTIONAL = {"epochs": int, "train_accuracy": float, "deviation": dict[str, ANY], "changed": NUMBERS}
 
 # Content of data from generators that were replaced. Results on it are shown until there is one on the data
 # of now, never beside it. Results without any content are of the generators before the first change.
@@ -87,7 +91,8 @@ class Record:
     def values(self, change: str = "none", metric: str | None = None) -> dict[int, float]:
         """Scores by split."""
         name = metric or self.metadata["protocol"]["metric"]
-        return {k: cell["scores"][change][name] for k, cell in self.cells.items()}
+        found = {k: cell["scores"].get(change, {}) for k, cell in self.cells.items()}
+        return {k: scores[name] for k, scores in found.items() if name in scores}
 
     @property
     def former(self) -> bool:
@@ -226,6 +231,12 @@ class Store:
                     what = f"{place}: no line describes the data {line['data']!r} of some results"
                     faults += [f"{what}; passed over"] if f"{what}; passed over" not in faults else []
                     continue
+                wanted = about["protocol"].get("metric")
+                if "scores" in PARTS[line["task"]] and wanted not in line["scores"].get("none", {}):
+                    what = f"{place}: no line with the score {wanted!r}, of {line['data']!r} / "
+                    what += repr(line["method"])
+                    faults += [f"{what}; passed over"] if f"{what}; passed over" not in faults else []
+                    continue
                 key = _key(line, place.stem)
                 own = {name: value for name, value in about.items() if name not in ("kind", "data")}
                 found = self._found.setdefault(key.name, {})
@@ -280,17 +291,25 @@ def _fault(line: Any) -> str:
         return "" if isinstance(line.get("id"), str) else "a machine without its mark"
     if kind == "data":
         protocol = line.get("protocol")
-        known = isinstance(line.get("data"), str) and isinstance(protocol, dict)
-        return "" if known and _fits(protocol.get("count"), int) else "data without a name or a protocol"
+        known = all(isinstance(line.get(name), str) for name in ("data", "content", "splits"))
+        whole = known and isinstance(protocol, dict) and _fits(protocol.get("count"), int)
+        scored = whole and isinstance(protocol.get("metric", ""), str)
+        return "" if scored else "data without a name, a content or a protocol"
     if kind != "cell":
         return "not a line of results"
-    kinds = dict.fromkeys(("task", "data", "method", "budget", "date"), str)
+    kinds = dict.fromkeys(("task", "data", "content", "splits", "method", "budget", "date"), str)
     parts = (
         kinds
         | {"recipe": dict, "size": list, "split": int}
         | PARTS.get(str(line.get("task")), {"task": None})
     )
+    parts |= {name: kind for name, kind in OPTIONAL.items() if name in line and name not in parts}
     wrong = [name for name, kind in parts.items() if not _fits(line.get(name), kind)]
+    if not wrong and line["task"] == "dimension":  # the recipe names what was estimated
+        named = line["recipe"].get("manifolds")
+        wrong = (
+            [] if isinstance(named, list) and {*map(str, named)} <= {*line["estimates"]} else ["estimates"]
+        )
     if not wrong and (len(line["size"]) != 2 or not all(_fits(n, int | None) for n in line["size"])):
         wrong = ["size"]
     return f"a result whose {', '.join(map(repr, wrong))} cannot be" if wrong else ""
@@ -302,6 +321,8 @@ def _fits(value: Any, kind: Any) -> bool:
         return False
     if kind == int | None:
         return value is None or _fits(value, int)
+    if kind == ANY:
+        return isinstance(value, int | float) and not isinstance(value, bool)
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if kind is int:
@@ -309,6 +330,9 @@ def _fits(value: Any, kind: Any) -> bool:
     if isinstance(kind, type):
         return isinstance(value, kind)
     inner = kind.__args__[1]
+    if kind.__origin__ is tuple:  # a list of so many
+        right = isinstance(value, list) and len(value) == len(kind.__args__)
+        return right and all(_fits(part, inner) for part in value)
     return isinstance(value, dict) and bool(value) and all(_fits(part, inner) for part in value.values())
 
 
