@@ -33,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of a data set; an unknown NAME is your own data, one folder per class (repeatable)",
     )  # fmt: skip
     parser.add_argument(
+        "--groups", action="append", default=[], metavar="NAME=TABLE",
+        help="table with the columns file, group: no group of that data set is on both sides of a split",
+    )  # fmt: skip
+    parser.add_argument(
         "--results", type=Path, default=Path("heatfield-experiments"),
         help="folder of the results; a run goes on with what is there (default heatfield-experiments)",
     )  # fmt: skip
@@ -73,7 +77,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.show:
         asked = {name: getattr(options, name) for name in _ASKED}
         counts = compute(
-            options.tables or None, budget=options.budget, data=_folders(options.data),
+            options.tables or None, budget=options.budget, data=_places(options.data, "--data", "FOLDER"),
+            groups=_places(options.groups, "--groups", "TABLE"),
             results=options.results, **asked, **given(options, Run),
         )  # fmt: skip
         failed = counts["failed"]
@@ -91,7 +96,7 @@ def _shown(options: argparse.Namespace) -> list[Grid]:
     from . import show
     from ._results import Store
 
-    asked = {name: getattr(options, name) for name in (*_ASKED, "data")} | given(options, Run)
+    asked = {name: getattr(options, name) for name in (*_ASKED, "data", "groups")} | given(options, Run)
     for name, value in asked.items():
         if value is not None and value is not False and value != []:
             raise ValueError(f"--show computes nothing: leave out {flag_of(name)}")
@@ -106,13 +111,13 @@ def _shown(options: argparse.Namespace) -> list[Grid]:
     raise ValueError(f"{str(options.results)!r} has no result{of} at the budget {options.budget}; {there}")
 
 
-def _folders(words: list[str]) -> dict[str, Path]:
+def _places(words: list[str], flag: str, what: str) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for word in words:
-        name, sign, folder = word.partition("=")
-        if not sign or not name or not folder:
-            raise ValueError(f"--data must be NAME=FOLDER, got {word!r}")
+        name, sign, place = word.partition("=")
+        if not sign or not name or not place:
+            raise ValueError(f"{flag} must be NAME={what}, got {word!r}")
         if name in found:
-            raise ValueError(f"--data gives {name} twice: {str(found[name])!r} and {folder!r}")
-        found[name] = Path(folder)
+            raise ValueError(f"{flag} gives {name} twice: {str(found[name])!r} and {place!r}")
+        found[name] = Path(place)
     return found

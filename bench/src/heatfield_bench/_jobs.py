@@ -35,6 +35,7 @@ class Context:
     folders: Mapping[str, Path] = field(default_factory=dict)  # of each data set that is read
     sets: Sequence[str] | None = None  # only these
     methods: Sequence[str] | None = None
+    groups: Mapping[str, Any] = field(default_factory=dict)  # of files, by data set
     n_jobs: int = 1  # threads of feature extraction
     kept: Kept = field(default_factory=dict)
     _held: tuple[tuple[str, Size], Loaded] | None = None
@@ -43,7 +44,7 @@ class Context:
     def known(self) -> tuple[dict[str, DataSet], list[str]]:
         """What `known_sets` finds; the folders are looked through once."""
         if self._known is None:
-            self._known = known_sets(self.folders)
+            self._known = known_sets(self.folders, self.groups)
         return self._known
 
     def available(self) -> list[DataSet]:
@@ -82,7 +83,11 @@ def _as_recorded(entry: DataSet, metadata: Mapping[str, Any]) -> DataSet:
         protocol = Protocol(**metadata["protocol"])
     except (TypeError, ValueError):
         return entry
-    told = {} if entry.name in DATA_SETS else {n: metadata[n] for n in ("title", "domain") if n in metadata}
+    told = (
+        {}
+        if entry.name in DATA_SETS
+        else {n: metadata[n] for n in ("title", "domain", "note") if n in metadata}
+    )
     return replace(entry, protocol=protocol, **told)
 
 

@@ -27,7 +27,7 @@ from ._grid import Grid, mean_of
 from ._jobs import Context, Job, method_named
 from ._methods import BUDGETS, METHODS
 from ._results import Store, machine, same_data
-from ._sets import DATA_SETS, check_name
+from ._sets import DATA_SETS, GROUPED, check_name
 from .tables import TABLES, table
 from .tables.dimension import ESTIMATORS, skdim
 
@@ -42,6 +42,7 @@ def run(
     *,
     budget: str = "smoke",
     data: Mapping[str, str | Path] | None = None,
+    groups: Mapping[str, str | Path | Mapping[str, str]] | None = None,
     results: str | Path = "heatfield-experiments",
     sets: str | Sequence[str] | None = None,
     methods: str | Sequence[str] | None = None,
@@ -61,6 +62,10 @@ def run(
     data : mapping, optional
         Folder of each data set that is read; an unknown name is a data set of your own, with fewer than five
         folds where its smallest class has fewer clouds.
+    groups : mapping, optional
+        Of a data set in folders of classes, a table with the columns file (in its folder) and group, or a
+        mapping: laboratories, animals, sites, families. No fold splits a group, and the results are a column
+        of their own.
     results : path-like
         Folder of the results, of one run at a time. A run goes on with what is there.
     sets, methods : str or sequence of str, optional
@@ -93,7 +98,7 @@ def run(
     >>> counts["computed"], grid.columns
     (2, ('Processes',))
     """
-    context = new_context(budget, data, results, sets, methods)
+    context = new_context(budget, data, results, sets, methods, groups)
     if splits is not None:
         check_count(splits, "splits", 1)
     jobs = [replace(job, splits=job.splits[:splits]) for job in asked_jobs(context, tables)]
@@ -160,6 +165,7 @@ def new_context(
     results: str | Path,
     sets: str | Sequence[str] | None,
     methods: str | Sequence[str] | None,
+    groups: Mapping[str, str | Path | Mapping[str, str]] | None = None,
 ) -> Context:
     """A context whose names are checked."""
     check_choice(budget, "budget", BUDGETS)
@@ -179,7 +185,14 @@ def new_context(
         if name not in DATA_SETS and name not in folders:
             known = ", ".join([*DATA_SETS, *folders])
             raise ValueError(f"there is no data set {name!r}; there are {known}")
-    context = Context(Store(results), budget, folders, columns, rows)
+    for name in groups or ():
+        if name not in folders:
+            raise ValueError(f"groups of {name!r}, which has no folder: give --data {name}=FOLDER")
+    own = {name: f"{name}{GROUPED}" if name in (groups or {}) else name for name in folders}
+    folders = {own[name]: folder for name, folder in folders.items()}
+    columns = None if columns is None else [own.get(name, name) for name in columns]
+    tables = {own[name]: table for name, table in (groups or {}).items()}
+    context = Context(Store(results), budget, folders, columns, rows, tables)
     context.known()  # folders of too few clouds are complained of now
     return context
 
@@ -230,7 +243,8 @@ def _lacking(context: Context) -> str:
 
 def _absent(context: Context) -> str:
     known = context.sets or DATA_SETS
-    names = [n for n in known if n in DATA_SETS and DATA_SETS[n].folder and n not in context.folders]
+    there = {name.removesuffix(GROUPED) for name in context.folders}
+    names = [n for n in known if n in DATA_SETS and DATA_SETS[n].folder and n not in there]
     return f"left out, no --data NAME=FOLDER: {', '.join(names)}" if names else ""
 
 

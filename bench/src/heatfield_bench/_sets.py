@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -15,13 +17,18 @@ from numpy.typing import NDArray
 
 from heatfield import datasets
 from heatfield._base.check import Array, check_choice, check_count
+from heatfield._base.summary import plural
 from heatfield.datasets import content_hash, make_folds, make_splits
 from heatfield.datasets._dataset import labelled_files, read_files, take_each
-from heatfield.models.read_out import checked_training
+from heatfield.models.read_out import checked_training, split_folds
 from heatfield.sampling import random_rows
+from heatfield.workflows.files import column_of_files
 
 from . import datasets as published
 
+GROUPED = (
+    ".grouped"  # ends the name of a data set whose folds split no group: another set for tables and keys
+)
 RESERVED = ("manifolds",)  # what the table "dimension" calls its data
 _NAME = re.compile(r"[a-z0-9_]+([.-][a-z0-9_]+)*")
 Clouds = tuple[list[Array], NDArray, tuple[NDArray[np.bool_], ...]]
@@ -185,6 +192,7 @@ class Loaded:
             "protocol": asdict(self.entry.protocol),
             # Where another process shows the record, there is no entry that would tell these.
             **({"title": self.entry.title, "domain": self.entry.domain} if own else {}),
+            **({"note": self.entry.note} if own and self.entry.note else {}),
         }
 
 
@@ -200,12 +208,13 @@ def load(entry: DataSet, folder: Path | None, size: Size) -> Loaded:
         rows = first_rows(labels, size.clouds)
         whole = len(rows) == len(labels)
         clouds, labels = thinned([clouds[i] for i in rows], size), labels[rows]
-    if tests and whole:  # those of the source count for all of it only
+    if tests and (whole or name.endswith(GROUPED)):  # those of the source count for all of it only
         if any(test.shape != labels.shape or test.dtype != bool for test in tests):
             raise ValueError(f"test sets of {name} must be True or False for each of {len(labels)} clouds")
-        if own and len(tests) != protocol.count:
+        if own and len(tests) != protocol.count and not name.endswith(GROUPED):
             raise ValueError(f"{name} has {len(tests)} test sets, its protocol {protocol.count}")
-        protocol = protocol if own else replace(protocol, kind="folds", count=len(tests))
+        if not own or len(tests) != protocol.count:
+            protocol = replace(protocol, kind="folds", count=len(tests))
     else:
         if own and protocol.kind == "folds" and size.clouds is not None:  # too small a part for all folds
             protocol = replace(protocol, count=min(protocol.count, size.clouds))
@@ -237,6 +246,31 @@ def folder_clouds(budget: int | None, folder: Path | None, size: Size) -> Clouds
         files, names = take_each(files, names, sorted(set(names)), size.clouds)
     found = read_files(files, names, budget=budget)
     return thinned(found.clouds, size), found.labels, ()
+
+
+def grouped_clouds(
+    budget: int | None, folds: int, groups: Mapping[str, str], folder: Path | None, size: Size
+) -> Clouds:
+    """Of any folder with one folder per class, with test sets that split no group."""
+    root = folder or Path()
+    files, names = labelled_files(root)
+    own = np.array([groups[_inside(file, root)] for file in files])
+    if size.clouds is not None:  # the first of every group, then the second: of a class not one group alone
+        seen: Counter[tuple[str, str]] = Counter()
+        turns = []
+        for pair in zip(names, own.tolist(), strict=True):
+            turns.append(seen[pair])
+            seen[pair] += 1
+        order = np.argsort(turns, kind="stable")
+        rows = np.sort(order[first_rows(np.array(names)[order], size.clouds)])
+        files, names, own = [files[i] for i in rows], [names[i] for i in rows], own[rows]
+    found = read_files(files, names, budget=budget)
+    tests = [np.isin(np.arange(len(own)), test) for _, test in split_folds(found.labels, folds, own)]
+    return thinned(found.clouds, size), found.labels, tuple(tests)
+
+
+def _inside(file: Path, folder: Path) -> str:
+    return file.relative_to(folder).as_posix()
 
 
 def first_rows(labels: NDArray, count: int | None) -> NDArray:
@@ -350,15 +384,52 @@ DATA_SETS: dict[str, DataSet] = _entries()
 SHIPPED = frozenset(DATA_SETS)  # entries that users add are not in it
 
 
-def known_sets(folders: Mapping[str, Path]) -> tuple[dict[str, DataSet], list[str]]:
+def grouped(name: str, folder: Path, table: str | Path | Mapping[str, str]) -> DataSet:
+    """The entry of a data set in folders of classes, with folds that split no group.
+
+    The groups are a table with the columns file and group, or a mapping. It is a data set of its own, so that
+    its results never stand in one column with those of other folds.
+    """
+    base = DATA_SETS.get(name) or any_folder(name)
+    if not isinstance(base.load, partial) or base.load.func is not folder_clouds:
+        raise ValueError(f"{name} is not read from one folder per class: it takes no groups")
+    files, labels = labelled_files(folder)
+    paths = [os.path.normpath(file) for file in files]
+    known = column_of_files(table, "group", str(folder), paths)
+    missing = next((file for file in paths if file not in known), None)
+    if missing is not None:
+        raise ValueError(f"the groups of {name} name no group of {missing!r}; every file needs one")
+    # By the name in the folder: workers may know it by another path.
+    groups = {_inside(file, folder): known[path] for file, path in zip(files, paths, strict=True)}
+    try:
+        folds = len(split_folds(np.array(labels), base.protocol.count, np.array([*groups.values()])))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    return replace(
+        base,
+        name=f"{name}{GROUPED}",
+        title=f"{base.title}, whole groups",
+        load=partial(grouped_clouds, base.load.args[0], folds, groups),
+        protocol=replace(base.protocol, count=folds, share=1.0 / folds),
+        note=f"{plural(folds, 'fold')} of whole groups, of which there are {len(set(groups.values()))}",
+        asked=False,
+    )
+
+
+def known_sets(
+    folders: Mapping[str, Path], groups: Mapping[str, str | Path | Mapping[str, str]] | None = None
+) -> tuple[dict[str, DataSet], list[str]]:
     """All that can be had: what is made, and what a folder was given for; unknown names are own data.
 
     Of own data the smallest class decides how many folds there are; a line each says where they are fewer.
+    Names that end in `GROUPED` have their groups in ``groups``.
     """
     found = {name: entry for name, entry in DATA_SETS.items() if not entry.folder or name in folders}
     lines = []
     for name, folder in folders.items():
-        if name not in DATA_SETS:
+        if name in (groups or {}):
+            found[name] = grouped(name.removesuffix(GROUPED), folder, (groups or {})[name])
+        elif name not in DATA_SETS:
             protocol, line = fitting_folds(name, REAL, labelled_files(folder)[1])
             found[name] = any_folder(name, protocol)
             lines += [line] if line else []
