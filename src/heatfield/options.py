@@ -329,6 +329,13 @@ class Head(Seed):
         choices=("auto", "lda", "svm", "mlp"),
         default="auto",
     )
+    normalise: str = option(
+        "Features of mean 0 and deviation 1 (standard), or as normal scores by their ranks in the training"
+        " set, from -3 to 3 (rank), which long tails do not distort; auto: standard, and where the head is"
+        " chosen too, the better of both for linear discriminants.",
+        choices=("auto", "standard", "rank"),
+        default="auto",
+    )
     inner_folds: int = option("Folds of that cross-validation.", count(2), default=5)
     epochs: int | None = option(_EPOCHS, count(1), default=None)
 

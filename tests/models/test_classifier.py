@@ -38,16 +38,26 @@ def test_variant_auto_is_joint():
     assert own.variant == "auto"
 
 
-@pytest.mark.parametrize("variant", ["simple", "desc", "joint"])
-def test_rotation_changes_no_prediction(variant):
+@pytest.mark.parametrize(
+    ("variant", "options"),
+    [
+        ("simple", {}),
+        ("desc", {}),
+        ("joint", {}),
+        ("joint", {"head": "lda", "normalise": "rank"}),
+        ("joint", {"head": "svm", "normalise": "rank"}),
+    ],
+)
+def test_rotation_changes_no_prediction(variant, options):
     """Lattice-like clouds have features that are constant up to round-off: the paper's trap."""
     rng = np.random.default_rng(0)
     grid = np.stack(np.meshgrid(*[np.arange(4.0)] * 3), axis=-1).reshape(-1, 3)
     clouds = [grid + (0.02 + 0.01 * (i % 2)) * rng.normal(size=grid.shape) for i in range(40)]
     labels = np.arange(40) % 2
-    model = hf.HFSClassifier(variant).fit(clouds, labels)
+    model = hf.HFSClassifier(variant, **options).fit(clouds, labels)
     turned = [cloud @ rotation(3, seed=i).T for i, cloud in enumerate(clouds)]
     np.testing.assert_allclose(model.predict_proba(turned), model.predict_proba(clouds), atol=1e-6)
+    np.testing.assert_array_equal(model.predict(turned), model.predict(clouds))
 
 
 # --- features computed before ------------------------------------------------------
@@ -134,6 +144,7 @@ def test_labels_in_an_array_of_objects(tmp_path):
 WRONG = [
     ({"head": "tree"}, None, "head must be one of 'auto', 'lda', 'svm', 'mlp', got 'tree'"),
     ({"variant": "full"}, None, "variant must be one of 'auto', 'simple', 'desc', 'joint', got 'full'"),
+    ({"normalise": "log"}, None, "normalise must be one of 'auto', 'standard', 'rank', got 'log'"),
     ({"epochs": 0}, None, "epochs must be an integer of at least 1, got 0"),
     ({"inner_folds": 1}, None, "inner_folds must be an integer of at least 2, got 1"),
     ({}, ["a"] * 12, "y must hold at least two classes, got only ['a']"),

@@ -9,11 +9,12 @@ from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 import heatfield as hf
 from heatfield.models.heads import Discriminants, Network, SupportVectors, Trees, softmax
-from heatfield.models.read_out import GaussianSVC, head_pipeline
+from heatfield.models.read_out import Candidate, GapImputer, GaussianSVC
 
 SAME = {"rtol": 0.0, "atol": 1e-12}
 KINDS = {
@@ -102,7 +103,8 @@ def test_a_classifier_predicts_as_its_pipeline(head, classes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit_features(features[:36], labels[:36], n_dims=3)
-        pipeline = head_pipeline(model, head, model._scaler(dense=True)).fit(features[:36], labels[:36])
+        steps = GapImputer(), model._scaler(dense=True), Candidate("joint", head).estimator(model)
+        pipeline = make_pipeline(*steps).fit(features[:36], labels[:36])
     assert model.readout_.constant[11]
     np.testing.assert_array_equal(model.predict_features(features), pipeline.predict(features))
     found = model.predict_proba_features(features)

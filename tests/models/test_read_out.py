@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import heatfield as hf
 from heatfield.models import read_out
@@ -13,12 +14,14 @@ from heatfield.models.heads import softmax
 from heatfield.models.read_out import (
     AnnealedMLP,
     GapImputer,
+    RankScaler,
     RoundOffScaler,
+    fit_head,
     magnitudes,
     split_folds,
 )
 from tests.helpers.estimator_checks import some_clouds
-from tests.helpers.forgery import forged, said
+from tests.helpers.forgery import forged, put, said
 
 # --- folds and groups ----------------------------------------------------------------
 
@@ -83,9 +86,11 @@ def test_heads_are_chosen_and_calibrated_by_groups(monkeypatch):
 
     monkeypatch.setattr(read_out, "split_folds", noted)
     model = hf.HFSClassifier("simple", n_scales=3).fit(clouds, labels, groups=groups)
-    assert len(seen) == 1 + (model.head_ == "lda")
+    assert len(seen) == 1, "calibrated on the folds of the choice"
+    hf.HFSClassifier("simple", head="lda", n_scales=3).fit(clouds, labels, groups=groups)
+    assert len(seen) == 2
     assert all((own == groups).all() for own in seen)
-    assert {*model.head_scores_} == {"lda", "svm"}
+    assert {*model.head_scores_} == FAST
 
 
 def test_one_group_for_a_class_leaves_no_choice():
@@ -120,17 +125,106 @@ def test_round_off_is_set_to_zero():
     assert magnitudes(columns)[columns.columns["dimension"]].max() == 0.0
 
 
+# --- normal scores -------------------------------------------------------------------
+
+
+def plain_scores(train, rows):
+    """The specification: quantiles 0, 2, ..., 100 % to normal quantiles, at most 3, linear between."""
+    out = np.zeros(rows.shape)
+    for j in range(train.shape[1]):
+        if train[:, j].std() <= 1e-9 * np.abs(train[:, j]).max():
+            continue
+        knots = [np.percentile(train[:, j], 2 * k) for k in range(51)]
+        scores = [max(-3.0, min(3.0, norm.ppf(k / 50))) for k in range(51)]
+        for i, x in enumerate(rows[:, j]):
+            if x <= knots[0] or x >= knots[-1]:
+                out[i, j] = -3.0 if x <= knots[0] else 3.0
+                continue
+            k = max(k for k in range(50) if knots[k] <= x)
+            share = (x - knots[k]) / (knots[k + 1] - knots[k])
+            out[i, j] = scores[k] + share * (scores[k + 1] - scores[k])
+    return out
+
+
+def test_rank_scores_are_those_of_the_specification():
+    rng = np.random.default_rng(0)
+    train = np.c_[rng.normal(size=80), np.exp(3 * rng.normal(size=80)), 1.0 + 1e-13 * rng.normal(size=80)]
+    rows = np.r_[train, [[-9.0, 1e9, 5.0], [9.0, -1.0, 1.0]]]
+    np.testing.assert_allclose(
+        RankScaler(1e-9).fit(train).transform(rows), plain_scores(train, rows), atol=1e-12
+    )
+
+
+def test_ranks_do_not_spread_round_off():
+    """Of a value that most clouds have, the last digits are no order."""
+    rng = np.random.default_rng(0)
+    value = np.where(np.arange(100) < 70, 2.0 + 1e-14 * rng.normal(size=100), rng.normal(size=100))
+    found = RankScaler(1e-9).fit_transform(value[:, None])[:70, 0]
+    assert np.ptp(found) < 1e-3
+    exact = RankScaler(1e-9).fit_transform(np.where(np.arange(100) < 70, 2.0, value)[:, None])[:70, 0]
+    assert np.ptp(exact) == 0.0
+    np.testing.assert_allclose(found, exact, atol=1e-3)
+
+
+@pytest.mark.parametrize("head", ["lda", "svm", "mlp"])
+def test_ranks_are_saved_with_the_model(head, tmp_path):
+    clouds, labels = some_clouds(16)
+    model = hf.HFSClassifier("simple", head=head, normalise="rank", n_scales=3).fit(clouds, labels)
+    model.save(tmp_path / "m")
+    again = hf.HFSClassifier.load(tmp_path / "m")
+    assert (model.normalise_, again.normalise_) == ("rank", "rank")
+    np.testing.assert_array_equal(again.predict_proba(clouds), model.predict_proba(clouds))
+    assert np.abs(model.readout_.rows(hf.describe(clouds, "simple", n_scales=3))).max() <= 3.0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (put("quantiles", 0, np.inf), "non-finite"),
+        (lambda _, t: t.update(quantiles=t["quantiles"][::-1].copy()), "do not rise"),
+        (lambda _, t: t.update(scores=2.0 * t["scores"]), "beyond 3"),
+        (lambda _, t: t.pop("scores"), "'scores' is missing"),
+        (lambda _, t: t.update(quantiles=t["quantiles"][:9].copy()), "'quantiles' must be float64 of shape"),
+    ],
+)
+def test_forged_ranks_are_refused(change, words, tmp_path):
+    clouds, labels = some_clouds()
+    hf.HFSClassifier("simple", head="lda", normalise="rank", n_scales=2).fit(clouds, labels).save(
+        tmp_path / "m"
+    )
+    with pytest.raises(hf.ReadError, match=words):
+        hf.HFSClassifier.load(forged(tmp_path / "m", change))
+
+
 # --- heads ---------------------------------------------------------------------------
+
+FAST = {"lda", "lda rank", "svm C=1", "svm C=10", "svm C=100"}
 
 
 def test_auto_says_what_it_chose():
     clouds, labels = some_clouds(30)
     model = hf.HFSClassifier("simple", inner_folds=2).fit(clouds, labels)
-    assert set(model.head_scores_) == {"lda", "svm"}, "30 clouds are too few for the network"
-    assert model.head_ == max(model.head_scores_, key=model.head_scores_.get)
+    assert set(model.head_scores_) == FAST, "30 clouds are too few for the network"
+    best = max(model.head_scores_, key=model.head_scores_.get)
+    assert (model.head_, model.normalise_) == (best.split()[0], "rank" if "rank" in best else "standard")
     assert all(0.0 <= score <= 1.0 for score in model.head_scores_.values())
-    assert model.choice().startswith(f"read-out {model.head_}, the best by mean accuracy over classes (lda ")
+    assert model.choice().startswith(f"read-out {best}, the best by mean accuracy over classes (lda ")
+    only = hf.HFSClassifier("simple", inner_folds=2, normalise="rank").fit(clouds, labels)
+    assert set(only.head_scores_) == {"lda rank", *(f"svm rank C={cost}" for cost in (1, 10, 100))}
+    assert only.normalise_ == "rank"
     assert hf.HFSClassifier("simple", head="lda").fit(clouds, labels).choice() == ""
+
+
+def test_auto_compares_descriptor_variants():
+    """The one that tells the classes apart, the labels themselves, is chosen."""
+    rng = np.random.default_rng(0)
+    labels, noise = np.arange(40) % 2, rng.normal(size=(40, 3))
+    scaler = RoundOffScaler()
+    tables = {"noise": (noise, scaler), "labels": (noise + 9.0 * labels[:, None], scaler)}
+    chosen, scores, readout = fit_head(hf.HFSClassifier(), tables, labels, None)
+    assert chosen.variant == "labels"
+    assert {*scores} == {f"{variant} {name}" for variant in tables for name in FAST}
+    np.testing.assert_array_equal(readout.predict(tables["labels"][0]), labels)
 
 
 def test_auto_tries_the_network_where_there_are_many_clouds(monkeypatch):
@@ -147,13 +241,16 @@ def test_auto_tries_the_network_where_there_are_many_clouds(monkeypatch):
     monkeypatch.setattr(read_out, "NETWORK_PASSES", 32 * 60)
     clouds, labels = some_clouds(40)
     model = hf.HFSClassifier("simple").fit(clouds, labels)
-    assert {*model.head_scores_} == {"lda", "svm", "mlp"}
+    assert {*model.head_scores_} == {*FAST, "mlp"}
     assert fitted[0] == (32, 60)
     assert len(fitted) == (2 if model.head_ == "mlp" else 1)
     monkeypatch.setattr(read_out, "NETWORK_PASSES", 32 * 49)  # too few epochs to tell anything
+    monkeypatch.setattr(read_out, "MOST_FOR_GRID", 39)
+    model = hf.HFSClassifier("simple").fit(clouds, labels)
+    assert {*model.head_scores_} == {"lda", "lda rank", "svm C=10"}
     monkeypatch.setattr(read_out, "MOST_FOR_VECTORS", 39)
     model = hf.HFSClassifier("simple").fit(clouds, labels)
-    assert {*model.head_scores_} == {"lda"}
+    assert {*model.head_scores_} == {"lda", "lda rank"}
 
 
 def test_two_clouds_of_a_class_are_enough():

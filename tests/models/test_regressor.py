@@ -269,7 +269,7 @@ def test_heads_are_those_of_scikit_learn():
     np.testing.assert_allclose(mine.in_unit(5.0, 2.0).margins(new), 5.0 + 2.0 * mine.margins(new), rtol=1e-12)
     prepared = _Prepared.of(rows, target, RoundOffScaler())
     for strength, line in prepared.fits("ridge", STRENGTHS["ridge"]):
-        theirs = Ridge(alpha=strength).fit(prepared.rows, target)
+        theirs = Ridge(alpha=strength).fit(prepared.inputs.rows, target)
         np.testing.assert_allclose(line.coef, theirs.coef_, atol=1e-12)
         np.testing.assert_allclose(line.margins(new)[:, 0], theirs.predict(new), atol=1e-12)
     again = Line.loaded(dict(line.tensors()), line.values(), 5, 0)

@@ -13,7 +13,7 @@ from .._base.check import Array
 from ..options import Head, check_options, options
 from .cloud_model import ClosedFormModel, CloudModel, HeadModel
 from .heads import CLASSIFIERS
-from .read_out import RoundOffScaler, check_auto, fit_head, labels_for
+from .read_out import WORDS, RoundOffScaler, check_auto, fit_head, labels_for
 
 
 class CloudClassifier(ClassifierMixin, CloudModel):
@@ -85,13 +85,15 @@ class CloudClassifier(ClassifierMixin, CloudModel):
 class HeadClassifier(CloudClassifier, HeadModel, Head):
     """Descriptors of clouds, and a small classifier that reads them out."""
 
-    _kinds, _least_score = CLASSIFIERS, 0.0
+    _kinds, _words, _least_score = CLASSIFIERS, WORDS, 0.0
     _scored_by = "mean accuracy over classes"
 
     def _fit_head(
         self, features: Array, target: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
     ) -> None:
-        self.head_, self.head_scores_, self.readout_ = fit_head(self, features, target, scaler, groups)
+        tables = {getattr(self.descriptor_, "variant", ""): (features, scaler)}
+        chosen, self.head_scores_, self.readout_ = fit_head(self, tables, target, groups)
+        self.head_ = chosen.head
         self.classes_, self.n_clouds_ = np.unique(target), len(target)
 
     def _check_settings(self, target: NDArray[Any], n_dims: int, groups: NDArray[Any] | None) -> None:
@@ -116,7 +118,7 @@ class HeadClassifier(CloudClassifier, HeadModel, Head):
 class HFSClassifier(ClosedFormModel, HeadClassifier):
     """Classify point clouds by their heat field signatures, in closed form.
 
-    Gaps are filled from the training set and features standardised (those constant up to round-off set to 0,
+    Gaps are filled from the training set and features normalised (those constant up to round-off set to 0,
     so that rotating a cloud never changes its class). `HFSNetworkClassifier` learns the pooling instead.
 
     Guide: ``heatfield docs guide/learning``.
@@ -131,7 +133,8 @@ class HFSClassifier(ClosedFormModel, HeadClassifier):
     n_dims_ : the dimension of the points
     n_clouds_ : how many clouds it was fitted on
     descriptor_ : the fitted `HFSDescriptor`
-    head_, head_scores_ : the head in use; with "auto", the mean accuracy over classes of each candidate
+    head_, normalise_ : the head in use, and how its features are normalised
+    head_scores_ : with "auto", the mean accuracy over classes of each candidate, such as "lda rank"
     readout_ : from descriptors to classes, as plain arrays
 
     Examples

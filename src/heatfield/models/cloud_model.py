@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -215,6 +215,7 @@ class HeadModel(CloudModel):
     head_scores_: dict[str, float]
     readout_: Readout
     _kinds: ClassVar[Mapping[str, type[Head]]]  # of heads
+    _words: ClassVar[Collection[str]]  # of which names of candidates are made
     _least_score: ClassVar[float]
     _scored_by: ClassVar[str]
 
@@ -280,11 +281,17 @@ class HeadModel(CloudModel):
         """
         if not self.head_scores_:
             return ""
-        tried = ", ".join(f"{head} {self._score_words(score)}" for head, score in self.head_scores_.items())
-        return f"read-out {self.head_}, the best by {self._scored_by} ({tried})"
+        best = max(self.head_scores_, key=self.head_scores_.__getitem__)
+        tried = ", ".join(f"{name} {self._score_words(score)}" for name, score in self.head_scores_.items())
+        return f"read-out {best}, the best by {self._scored_by} ({tried})"
 
     def _score_words(self, score: float) -> str:
         raise NotImplementedError
+
+    @property
+    def normalise_(self) -> str:
+        """How features are normalised for the head: "standard" or "rank"."""
+        return self.readout_.normalise
 
     def _scaler(self, dense: bool) -> RoundOffScaler:
         return new_scaler(self.descriptor_.layout(), self.dtype, self.tol, dense)
@@ -304,7 +311,8 @@ class HeadModel(CloudModel):
         self.descriptor_ = self._descriptor(check_count(metadata["n_dims"], "n_dims", 1))
         self.descriptor_._check_columns(np.size(tensors["fill"]))
         head, scores = check_choice(metadata["head"], "head", tuple(self._kinds)), metadata["head_scores"]
-        if not all(name in self._kinds and self._least_score <= x <= 1.0 for name, x in scores.items()):
+        known = all(word in self._words for name in scores for word in name.split())
+        if not known or not all(self._least_score <= score <= 1.0 for score in scores.values()):
             raise ValueError(f"its scores of heads are not values of {self._scored_by}: {scores!r}")
         kind, width = self._kinds[head], self.descriptor_.layout().width
         classes = len(getattr(self, "classes_", ()))

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.spatial.distance import cdist
+from scipy.special import ndtri
 
 from .. import _core
 from .._base.check import Array
@@ -24,6 +25,8 @@ Tensors = dict[str, NDArray]
 
 _TOGETHER = 1 << 22  # values of the Gaussian kernel that are held at a time
 _PIECE = 4096  # rows that one thread walks down the trees with
+# Of the quantiles at 0, 2, ..., 100 %: those of the normal distribution, at most 3.
+NORMAL_SCORES: Array = np.clip(ndtri(np.linspace(0.0, 1.0, 51)), -3.0, 3.0)
 
 
 def take(tensors: Tensors, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray:
@@ -68,6 +71,14 @@ def fill_gaps(features: Array, fill: Array) -> Array:
 def standardise(features: Array, mean: Array, scale: Array, constant: NDArray[np.bool_]) -> Array:
     """Features less their mean, over their scale; 0 where they are constant."""
     return np.where(constant, 0.0, (features - mean) / scale)
+
+
+def normal_scores(features: Array, quantiles: Array, scores: Array, constant: NDArray[np.bool_]) -> Array:
+    """The score of each value by the quantiles of its column, linear between them; 0 where constant."""
+    out = np.zeros(features.shape)
+    for column in np.flatnonzero(~constant):
+        out[:, column] = np.interp(features[:, column], quantiles[:, column], scores[:, column])
+    return out
 
 
 def _check_finite(margins: Array) -> None:
@@ -328,13 +339,18 @@ REGRESSORS: Mapping[str, type[Head]] = {"ridge": Line, "svm": VectorSum}
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """From descriptors to classes, or to a number: gaps filled, features standardised, and a head."""
+    """From descriptors to classes, or to a number: gaps filled, features normalised, and a head.
+
+    With ``quantiles`` features become normal scores, else they are standardised.
+    """
 
     fill: Array
     mean: Array
     scale: Array
     constant: NDArray[np.bool_]
     head: Head
+    quantiles: Array | None = None  # (51, width)
+    scores: Array | None = None  # (51, width), of the quantiles
 
     @classmethod
     def loaded(
@@ -344,18 +360,39 @@ class Readout:
 
         The read-out of a regressor has no ``classes``.
         """
-        return cls(*take_scaling(tensors, width), kind.loaded(tensors, values, width, classes))
+        scaling = take_scaling(tensors, width)
+        ranks: list[NDArray] = []
+        if "quantiles" in tensors:
+            shape = (len(NORMAL_SCORES), width)
+            ranks = [take(tensors, name, np.float64, shape) for name in ("quantiles", "scores")]
+            if any((np.diff(knots, axis=0) < 0.0).any() for knots in ranks):
+                raise ValueError("its quantiles or their scores do not rise")
+            if np.abs(ranks[1]).max() > NORMAL_SCORES[-1]:
+                raise ValueError(f"its scores are beyond {NORMAL_SCORES[-1]:g}")
+        return cls(*scaling, kind.loaded(tensors, values, width, classes), *ranks)
+
+    @property
+    def normalise(self) -> str:
+        """How features are normalised: "standard" or "rank"."""
+        return "standard" if self.quantiles is None else "rank"
 
     def tensors(self) -> Tensors:
         """All arrays by name."""
-        own = {name: getattr(self, name) for name in ("fill", "mean", "scale", "constant")}
+        names = ("fill", "mean", "scale", "constant", "quantiles", "scores")
+        own = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return own | self.head.tensors()
+
+    def rows(self, features: Array) -> Array:
+        """What the head reads: features without gaps, normalised."""
+        filled = fill_gaps(np.asarray(features, dtype=np.float64), self.fill)
+        if self.quantiles is None or self.scores is None:
+            return standardise(filled, self.mean, self.scale, self.constant)
+        return normal_scores(filled, self.quantiles, self.scores, self.constant)
 
     def margins(self, features: Array) -> Array:
         """(N, classes): the largest belongs to the class that is predicted."""
         with np.errstate(over="ignore", invalid="ignore"):  # of a forged model
-            filled = fill_gaps(np.asarray(features, dtype=np.float64), self.fill)
-            found = self.head.margins(standardise(filled, self.mean, self.scale, self.constant))
+            found = self.head.margins(self.rows(features))
         _check_finite(found)
         return found
 

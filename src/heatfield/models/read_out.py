@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -28,7 +27,7 @@ from ..core.clouds import Batch
 from ..features.blocks import registry
 from ..features.layout import ROUND_OFF, Layout
 from ..options import Head
-from .heads import CLASSIFIERS, Readout, fill_gaps, softmax, standardise
+from .heads import CLASSIFIERS, NORMAL_SCORES, Readout, fill_gaps, normal_scores, softmax, standardise
 
 # --- labels ---------------------------------------------------------------------------
 
@@ -227,7 +226,8 @@ class RoundOffScaler(TransformerMixin, BaseEstimator):
             largest = np.maximum(largest, np.asarray(self.magnitude))
         self.mean_ = X.mean(axis=0)
         deviation = X.std(axis=0)
-        self.constant_ = deviation <= self.tolerance * largest
+        self.noise_ = self.tolerance * largest
+        self.constant_ = deviation <= self.noise_
         self.scale_ = np.where(self.constant_, 1.0, deviation)
         return self
 
@@ -236,6 +236,59 @@ class RoundOffScaler(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return standardise(X, self.mean_, self.scale_, self.constant_)
+
+
+class RankScaler(RoundOffScaler):
+    """Normal scores by 51 quantiles of the training set, linear between them, from -3 to 3.
+
+    What varies only by round-off is set to zero, as by `RoundOffScaler`. Quantiles that differ by round-off
+    only count as one value and share the mean of their scores: else the last digits of a value that many
+    clouds have would be spread over normal scores.
+    """
+
+    def fit(self, X: Array, y: Any = None) -> RankScaler:
+        """Learn the quantiles of each feature and their scores, and which features are constant."""
+        super().fit(X, y)
+        levels = np.linspace(0.0, 1.0, len(NORMAL_SCORES))
+        self.quantiles_ = np.quantile(np.asarray(X, dtype=np.float64), levels, axis=0)
+        self.scores_ = np.empty_like(self.quantiles_)
+        for column, own in enumerate(self.quantiles_.T):
+            value = np.cumsum(np.diff(own, prepend=own[0]) > self.noise_[column])
+            self.scores_[:, column] = (np.bincount(value, NORMAL_SCORES) / np.bincount(value))[value]
+        return self
+
+    def transform(self, X: Array) -> Array:
+        """Normal scores of X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return normal_scores(X, self.quantiles_, self.scores_, self.constant_)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A training set without gaps, normalised, and what other rows are treated by."""
+
+    rows: Array
+    fill: Array
+    scaler: RoundOffScaler
+
+    @classmethod
+    def of(cls, features: Array, scaler: RoundOffScaler, normalise: str = "standard") -> Inputs:
+        """Learn medians and normalisation; ``scaler`` says what is round-off."""
+        imputer = GapImputer()
+        kind = RankScaler if normalise == "rank" else RoundOffScaler
+        step = kind(scaler.tolerance, scaler.magnitude)
+        return cls(step.fit_transform(imputer.fit_transform(features)), imputer.fill_, step)
+
+    def transform(self, features: Array) -> Array:
+        """Other rows, in the same way."""
+        return self.scaler.transform(fill_gaps(features, self.fill))
+
+    def readout(self, head: Any) -> Readout:
+        """With a head that was fitted to the rows, as plain arrays."""
+        step = self.scaler
+        ranks = (step.quantiles_, step.scores_) if isinstance(step, RankScaler) else ()
+        return Readout(self.fill, step.mean_, step.scale_, step.constant_, head, *ranks)
 
 
 def plain_gamma(rows: Array) -> float:
@@ -308,24 +361,74 @@ LEAST_EPOCHS = 50
 # Beyond, the time of support vectors, which grows with the square, is hours.
 MOST_FOR_VECTORS = 20_000
 
+# Beyond, one cost of theirs is tried and not a grid.
+MOST_FOR_GRID = 5_000
+COSTS, USUAL_COST = (1.0, 10.0, 100.0), 10.0
+NORMALISATIONS = ("standard", "rank")
+
 HEADS = tuple(CLASSIFIERS)
 # Folds in which the temperature of discriminant analysis is found.
 _CALIBRATION = 5
 _TEMPERATURES = (0.05, 1000.0)  # between these
 
+# The descriptors that are compared, by variant: features, and what is round-off in them.
+Tables = Mapping[str, tuple[Array, RoundOffScaler]]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to read clouds out."""
+
+    variant: str  # of the descriptor
+    head: str
+    normalise: str = "standard"
+    cost: float = USUAL_COST  # of support vectors
+
+    def name(self, several: bool) -> str:
+        """Such as "lda rank", "svm C=10", and with the variant where there are several."""
+        words = [self.variant] if several else []
+        words += [self.head] + (["rank"] if self.normalise == "rank" else [])
+        return " ".join([*words, f"C={self.cost:g}"] if self.head == "svm" else words)
+
+    def estimator(self, asked: Head, most_epochs: int | None = None) -> Any:
+        """The head as scikit-learn trains it, not fitted."""
+        if self.head == "mlp":
+            most = 3000 if asked.epochs is None else check_count(asked.epochs, "epochs", 1)
+            most = most if most_epochs is None else min(most, most_epochs)
+            return AnnealedMLP((128, 64), alpha=1.0, max_iter=most, random_state=asked.random_state)
+        if self.head == "lda":
+            return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+        return GaussianSVC(C=self.cost, break_ties=True, random_state=asked.random_state)
+
+
+# Of which the names of candidates are made.
+WORDS = frozenset({*HEADS, "rank", *(f"C={cost:g}" for cost in COSTS)})
+
 
 def fit_head(
-    asked: Head, features: Array, labels: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
-) -> tuple[str, dict[str, float], Readout]:
-    """The head that is asked for: its name, the score of each candidate of "auto", the fitted read-out."""
-    scores = auto_scores(asked, features, labels, scaler, groups) if asked.head == "auto" else {}
-    chosen = max(scores, key=scores.__getitem__) if scores else check_choice(asked.head, "head", HEADS)
-    pipeline = head_pipeline(asked, chosen, scaler)
-    imputer, fitted, last = (step for _, step in clone(pipeline).fit(features, labels).steps)
-    head: Any = CLASSIFIERS[chosen].of(last)
-    if chosen == "lda":
-        head = replace(head, temperature=_temperature(pipeline, features, labels, groups))
-    return chosen, scores, Readout(imputer.fill_, fitted.mean_, fitted.scale_, fitted.constant_, head)
+    asked: Head, tables: Tables, labels: NDArray[Any], groups: NDArray[Any] | None
+) -> tuple[Candidate, dict[str, float], Readout]:
+    """The candidate that is asked for or chosen, the score of each that "auto" compared, the read-out."""
+    scores: dict[Candidate, float] = {}
+    margins: Array | None = None
+    if asked.head == "auto":
+        scores, found = compare(asked, tables, labels, groups)
+        chosen = max(scores, key=scores.__getitem__)
+        margins = found.get(chosen)
+    else:
+        normalise = "rank" if asked.normalise == "rank" else "standard"
+        chosen = Candidate(next(iter(tables)), check_choice(asked.head, "head", HEADS), normalise)
+    inputs = Inputs.of(*tables[chosen.variant], chosen.normalise)
+    head: Any = CLASSIFIERS[chosen.head].of(chosen.estimator(asked).fit(inputs.rows, labels))
+    if (
+        chosen.head == "lda" and rarest_class(labels)[1] > 2
+    ):  # two of each class to learn from, one to look at
+        if margins is None:
+            margins = _calibration_margins(asked, chosen, tables, labels, groups)
+        head = replace(head, temperature=None if margins is None else temperature(margins, labels))
+    named = {candidate.name(len(tables) > 1): score for candidate, score in scores.items()}
+    return chosen, named, inputs.readout(head)
 
 
 def check_auto(labels: NDArray[Any], groups: NDArray[Any] | None) -> None:
@@ -342,59 +445,68 @@ def check_auto(labels: NDArray[Any], groups: NDArray[Any] | None) -> None:
             raise ValueError(f"head='auto' is chosen by cross-validation; {error}; choose a head") from None
 
 
-def auto_scores(
-    asked: Head, features: Array, labels: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
-) -> dict[str, float]:
-    """Mean accuracy over classes of each candidate, by cross-validation: some minutes at most.
+def compare(
+    asked: Head, tables: Tables, labels: NDArray[Any], groups: NDArray[Any] | None
+) -> tuple[dict[Candidate, float], dict[Candidate, Array]]:
+    """Mean accuracy over classes of each candidate, by cross-validation, and margins of rows held out.
 
-    The network is scored on the first fold only. So that one easy fold does not decide, its score is that of
-    the best fast head, and the difference of the two on that fold.
+    Every fold is normalised once for all heads that read it. The network is scored on the first fold only.
+    So that one easy fold does not decide, its score is that of the best fast candidate, and the difference
+    of the two on that fold.
     """
     check_auto(labels, groups)
     folds = split_folds(labels, check_count(asked.inner_folds, "inner_folds", 2), groups, asked.random_state)
-    fast = ["lda"] if min(rarest_class(labels[train])[1] for train, _ in folds) > 1 else []
-    if len(labels) <= MOST_FOR_VECTORS or not fast:
-        fast.append("svm")
-    by_fold = {
-        head: _fold_scores(head_pipeline(asked, head, scaler), features, labels, folds) for head in fast
-    }
-    scores = {head: float(found.mean()) for head, found in by_fold.items()}
+    own = "standard" if asked.normalise == "auto" else asked.normalise
+    fast: list[Candidate] = []
+    for variant in tables:
+        if min(rarest_class(labels[train])[1] for train, _ in folds) > 1:
+            both = NORMALISATIONS if asked.normalise == "auto" else (own,)
+            fast += [Candidate(variant, "lda", normalise) for normalise in both]
+        if len(labels) <= MOST_FOR_VECTORS or not fast:
+            costs = COSTS if len(labels) <= MOST_FOR_GRID else (USUAL_COST,)
+            fast += [Candidate(variant, "svm", own, cost) for cost in costs]
+    by_fold, margins = _on_folds(asked, fast, tables, labels, folds)
+    scores = {candidate: float(np.mean(found)) for candidate, found in by_fold.items()}
     epochs = NETWORK_PASSES // len(folds[0][0])
     if len(labels) >= LEAST_FOR_NETWORK and epochs >= LEAST_EPOCHS:
-        network = head_pipeline(asked, "mlp", scaler)
-        last = network[-1]
-        last.set_params(max_iter=min(last.max_iter, epochs))
-        with quiet(ConvergenceWarning):  # it may stop before the loss does
-            found = _fold_scores(network, features, labels, folds[:1])
         best = max(scores, key=scores.__getitem__)
-        scores["mlp"] = min(1.0, scores[best] + float(found[0] - by_fold[best][0]))
-    return scores
+        network = Candidate(best.variant, "mlp", own)
+        with quiet(ConvergenceWarning):  # it may stop before the loss does
+            found, _ = _on_folds(asked, [network], tables, labels, folds[:1], epochs)
+        scores[network] = min(1.0, scores[best] + found[network][0] - by_fold[best][0])
+    return scores, margins
 
 
-def _fold_scores(pipeline: Pipeline, features: Array, labels: NDArray[Any], folds: Any) -> Array:
-    found = []
+def _on_folds(
+    asked: Head,
+    candidates: Sequence[Candidate],
+    tables: Tables,
+    labels: NDArray[Any],
+    folds: Sequence[tuple[Rows, Rows]],
+    most_epochs: int | None = None,
+) -> tuple[dict[Candidate, list[float]], dict[Candidate, Array]]:
+    """Of each candidate the mean accuracy over classes, fold by fold, and the margins of rows held out."""
+    classes = np.unique(labels)
+    scores: dict[Candidate, list[float]] = {candidate: [] for candidate in candidates}
+    margins = {candidate: np.zeros((len(labels), len(classes))) for candidate in candidates}
     for train, test in folds:
-        fitted = clone(pipeline).fit(features[train], labels[train])
-        found.append(mean_recall(labels[test], fitted.predict(features[test])))
-    return np.array(found)
+        for variant, normalise in dict.fromkeys((c.variant, c.normalise) for c in candidates):
+            features, scaler = tables[variant]
+            inputs = Inputs.of(features[train], scaler, normalise)
+            rows = inputs.transform(features[test])
+            for candidate in candidates:
+                if (candidate.variant, candidate.normalise) == (variant, normalise):
+                    fitted = candidate.estimator(asked, most_epochs).fit(inputs.rows, labels[train])
+                    head = CLASSIFIERS[candidate.head].of(fitted)
+                    found = margins[candidate][test] = head.margins(rows)
+                    scores[candidate].append(mean_recall(labels[test], classes[head.positions(found)]))
+    return scores, margins
 
 
 def mean_recall(labels: NDArray[Any], predicted: NDArray[Any]) -> float:
     """Mean accuracy over the classes there are; a fold of groups may lack some."""
     right = predicted == labels
     return float(np.mean([right[labels == name].mean() for name in np.unique(labels)]))
-
-
-def head_pipeline(asked: Head, head: str, scaler: RoundOffScaler) -> Pipeline:
-    """Gaps filled, features standardised, and one of `HEADS`; not fitted."""
-    if head == "mlp":
-        most = 3000 if asked.epochs is None else check_count(asked.epochs, "epochs", 1)
-        last: Any = AnnealedMLP((128, 64), alpha=1.0, max_iter=most, random_state=asked.random_state)
-    elif head == "lda":
-        last = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-    else:
-        last = GaussianSVC(C=10.0, break_ties=True, random_state=asked.random_state)
-    return make_pipeline(GapImputer(), scaler, last)
 
 
 def new_scaler(columns: Layout, dtype: str, tol: float | None, dense: bool) -> RoundOffScaler:
@@ -404,30 +516,30 @@ def new_scaler(columns: Layout, dtype: str, tol: float | None, dense: bool) -> R
     return RoundOffScaler(noise, magnitudes(columns))
 
 
-def _temperature(
-    pipeline: Pipeline, features: Array, labels: NDArray[Any], groups: NDArray[Any] | None
-) -> float | None:
-    """What decision values must be divided by to be as confident as right on clouds held out.
-
-    The mean of the largest probability is made the share of clouds that are classified rightly. The
-    likeliest temperature would be ruled by the one cloud that is farthest on the wrong side. None for too few
-    clouds.
-    """
-    if rarest_class(labels)[1] < 3:  # two of each class to learn from, one to look at
-        return None
+def _calibration_margins(
+    asked: Head, chosen: Candidate, tables: Tables, labels: NDArray[Any], groups: NDArray[Any] | None
+) -> Array | None:
+    """Margins of all clouds, each held out once; None for too few clouds."""
     try:
         folds = split_folds(labels, _CALIBRATION, groups)
     except ValueError:  # a class lies in one group
         return None
     if min(rarest_class(labels[train])[1] for train, _ in folds) < 2:
         return None
-    values = cross_val_predict(clone(pipeline), features, labels, cv=folds, method="decision_function")
-    values = np.stack([0.0 * values, values], axis=1) if values.ndim == 1 else values
-    right = values.argmax(axis=1) == np.unique(labels, return_inverse=True)[1]
+    return _on_folds(asked, [chosen], tables, labels, folds)[1][chosen]
+
+
+def temperature(margins: Array, labels: NDArray[Any]) -> float:
+    """What margins must be divided by to be as confident as right on clouds held out.
+
+    The mean of the largest probability is made the share of clouds that are classified rightly. The
+    likeliest temperature would be ruled by the one cloud that is farthest on the wrong side.
+    """
+    right = margins.argmax(axis=1) == np.unique(labels, return_inverse=True)[1]
     wanted = (right.sum() + 0.5) / (len(right) + 1.0)  # never certain
 
     def excess(log_temperature: float) -> float:
-        return float(softmax(values / np.exp(log_temperature)).max(axis=1).mean() - wanted)
+        return float(softmax(margins / np.exp(log_temperature)).max(axis=1).mean() - wanted)
 
     low, high = np.log(_TEMPERATURES)
     if excess(low) <= 0.0 or excess(high) >= 0.0:  # confidence falls as the temperature rises

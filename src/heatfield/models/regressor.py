@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import RegressorMixin
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.svm import SVR
 
 from .._base.check import Array
 from ..options import Regression, check_options, options
 from .cloud_model import ClosedFormModel, CloudModel
-from .heads import REGRESSORS, Line, Readout, Tensors, VectorSum
-from .read_out import MOST_FOR_VECTORS, GapImputer, RoundOffScaler, plain_gamma
+from .heads import REGRESSORS, Line, Tensors, VectorSum
+from .read_out import MOST_FOR_VECTORS, Inputs, RoundOffScaler, plain_gamma
 
 # What is tried: penalties of ridge regression, and costs of points outside the tube of support vectors, both
 # for a target of mean 0 and standard deviation 1.
@@ -88,7 +88,7 @@ class HFSRegressor(CloudRegressor, ClosedFormModel, Regression):
     ({}, 'simple')
     """
 
-    _kinds, _least_score = REGRESSORS, -np.inf
+    _kinds, _words, _least_score = REGRESSORS, REGRESSORS, -np.inf
     _scored_by = "R² on clouds held out"
 
     def _fit_head(
@@ -105,8 +105,7 @@ class HFSRegressor(CloudRegressor, ClosedFormModel, Regression):
         self.head_scores_ = {head: scores[head, best[head]] for head in heads} if self.head == "auto" else {}
         prepared = _Prepared.of(features, target, scaler)
         ((_, head),) = prepared.fits(self.head_, (self.strength_,))
-        step = prepared.scaler
-        self.readout_ = Readout(prepared.fill, step.mean_, step.scale_, step.constant_, head)
+        self.readout_ = prepared.inputs.readout(head)
         self.n_clouds_ = len(target)
 
     def _check_settings(self, target: NDArray[Any], n_dims: int, groups: NDArray[Any] | None) -> None:
@@ -198,7 +197,7 @@ def scores_of(
     predicted = {(head, value): np.empty(len(target)) for head in heads for value in STRENGTHS[head]}
     for train, test in folds:
         prepared = _Prepared.of(features[train], target[train], scaler)
-        rows = prepared.transform(features[test])
+        rows = prepared.inputs.transform(features[test])
         for head in heads:
             for value, fitted in prepared.fits(head, STRENGTHS[head]):
                 predicted[head, value][test] = fitted.margins(rows)[:, 0]
@@ -207,36 +206,28 @@ def scores_of(
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A training set: rows without gaps, standardised, and a target of mean 0 and deviation 1."""
+    """A training set: normalised rows, and a target of mean 0 and deviation 1."""
 
-    fill: Array
-    scaler: RoundOffScaler
-    rows: Array
+    inputs: Inputs
     target: Array
     mean: float
     scale: float
 
     @classmethod
     def of(cls, features: Array, target: Array, scaler: RoundOffScaler) -> _Prepared:
-        imputer, step = GapImputer(), clone(scaler)
-        rows = step.fit_transform(imputer.fit_transform(features))
         mean, scale = standard(target)
-        return cls(imputer.fill_, step, rows, (target - mean) / scale, mean, scale)
-
-    def transform(self, features: Array) -> Array:
-        """Other rows, in the same way."""
-        filled = np.where(np.isfinite(features), features, self.fill)
-        return self.scaler.transform(filled)
+        return cls(Inputs.of(features, scaler), (target - mean) / scale, mean, scale)
 
     def fits(self, head: str, strengths: Sequence[float]) -> list[tuple[float, Line | VectorSum]]:
         """Heads of one kind, fitted with each strength, that predict in the unit of the target."""
+        rows = self.inputs.rows
         found: list[tuple[float, Line | VectorSum]]
         if head == "ridge":
-            left, values, right = np.linalg.svd(self.rows, full_matrices=False)
+            left, values, right = np.linalg.svd(rows, full_matrices=False)
             along = values * (left.T @ self.target)
             found = [(s, Line((along / (values**2 + s)) @ right, 0.0)) for s in strengths]
         else:
-            gamma = plain_gamma(self.rows)
-            made = [SVR(C=s, epsilon=_TUBE, gamma=gamma).fit(self.rows, self.target) for s in strengths]
+            gamma = plain_gamma(rows)
+            made = [SVR(C=s, epsilon=_TUBE, gamma=gamma).fit(rows, self.target) for s in strengths]
             found = [(s, VectorSum.of(fitted)) for s, fitted in zip(strengths, made, strict=True)]
         return [(s, fitted.in_unit(self.mean, self.scale)) for s, fitted in found]

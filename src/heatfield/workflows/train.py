@@ -417,6 +417,7 @@ def _write_beside(beside: list[Path], model: Model) -> None:
         "settings": _deciding(model),
         **model.notes_,
         "clouds": len(found.labels),
+        "choice": model.choice() if isinstance(model, HFSClassifier) else "",
         "cross_validation": found.report(),
     }
     write_atomically(report, (json.dumps(text, indent=1) + "\n").encode())
