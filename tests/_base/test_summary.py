@@ -71,7 +71,7 @@ def test_signatures_in_ten_lines(points):
     assert cells["dimension"] == [f"{v:.3g}" for v in np.median(s.dimension, axis=0)]
     rest = "\n".join(lines)
     for words in (
-        "(300, 8)  density [length^-n], dimension, transition",
+        "(300, 8)  density [length⁻ⁿ], dimension, transition",
         "(300, 8, 3)  spectrum",
         "(8,)  energy",
     ):
