@@ -516,10 +516,19 @@ class Reading(Limits):
     dims: int | None = option(
         "Coordinates per point where no names tell; of a folder those of most files.", count(1), default=None
     )
+    xyz: Sequence[str] | None = option(
+        "Names of the columns that are the coordinates; by default x, y, z, also as 'Position X [nm]'.",
+        names,
+        default=None,
+    )
     atoms: str | Sequence[str] = option("Of molecules: CA, all, or names such as N,CA,C.", default="CA")
     chain: str | None = option("Of molecules: one chain.", default=None)
     model: int | None = option("Of molecules: one model, counted from 1; None for all.", count(1), default=1)
     altloc: str | None = option("Of molecules: one alternative location; the most occupied.", default=None)
+    orphans: str = option(
+        "Of neurons: nodes whose parent is missing are an error, or roots.", choices=("raise", "root"),
+        default="raise",
+    )  # fmt: skip
     soma: str = option("Of neurons: the nodes of the cell body.", choices=("keep", "drop"), default="keep")
 
 

@@ -164,7 +164,6 @@ def _stl() -> list[Dialect]:
         Dialect("text.stl", solid, points, faces, ("trimesh", "meshio")),
         Dialect("blank.stl", b"\n" + solid, points, faces),
         Dialect("binary.stl", binary, points, faces, ("trimesh", "meshio")),
-        Dialect("empty.stl", b"solid a\nendsolid a\n", np.empty((0, 3))),
     ]
 
 

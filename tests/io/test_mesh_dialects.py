@@ -65,7 +65,6 @@ def test_off_is_tokens(put, name):
         (b"nOFF\n2\n2 0 0\n1 2\n3 4\n", [[1, 2], [3, 4]]),
         (b"nOFF 5\n1 0 0\n1 2 3 4 5\n", [[1, 2, 3, 4, 5]]),
         (b"4nOFF 2\n1 0 0\n1 2 3\n", [[1, 2, 3]]),
-        (b"OFF\n0 0 0\n", np.empty((0, 3)).tolist()),
     ],
 )
 def test_off_has_the_dimension_that_it_states(put, content, points):
@@ -152,15 +151,6 @@ def test_stl_with_a_blank_first_line_and_more(put, content):
     cloud = raw.read_cloud(put("a.stl", content))
     assert cloud.points.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0]]
     assert cloud.faces.tolist() == [[0, 1, 2]] * content.lower().count(b"endfacet")
-
-
-@pytest.mark.parametrize(
-    "content", [b"solid nothing\nendsolid nothing\n", b"made".ljust(80) + struct.pack("<I", 0)]
-)
-def test_an_empty_stl(put, content):
-    cloud = raw.read_cloud(put("a.stl", content))
-    assert cloud.points.shape == (0, 3)
-    assert cloud.faces is None
 
 
 def test_stl_corners_merge_as_unique_does(put):

@@ -30,7 +30,7 @@ def install(extras: str) -> str:
 
 
 def need(module: str, purpose: str, extra: str = "persistence", *, name: str | None = None) -> Any:
-    """The module, or an ImportError of one sentence that says what to install: see `heatfield.io.need`."""
+    """The module, or an ImportError of one sentence that says what to install, as heatfield has it."""
     # multipers loads pykeops, which would print a notice that there is no GPU.
     os.environ.setdefault("KEOPS_VERBOSE", "0")
     return optional.need(module, purpose, name=name, verb="needs", command=install(extra))

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from heatfield._base.check import check_choice
+from heatfield._base.optional import need
 from heatfield.datasets import Dataset, load_folder
 from heatfield.datasets._dataset import need_folder, read_csv, read_files, take_each
-from heatfield.io import ReadError, need
+from heatfield.io import ReadError
 from heatfield.sampling import random_rows, seed_from_name
 
 __all__ = ["ALLEN_STRUCTURES", "FOR_SPECIES", "NEUROMORPHO_CLASSES", "load"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,6 +21,8 @@ LENGTHS = "1e-140 and 1e140"
 # The declared range of the powers of t in densities and energies, times the pairs that are summed: where
 # results are in double precision, and in single.
 GREATEST_POWER, GREATEST_SINGLE_POWER = 1e300, 1e36
+# Arrays of files with more columns are points only where that is asked for.
+MOST_DIMENSIONS = 8
 # How far apart the weights of points may be.
 GREATEST_RATIO = 1e280
 
@@ -43,7 +46,7 @@ class HeatFieldWarning(UserWarning):
 def as_points(points: ArrayLike, name: str = "points") -> Array:
     """A finite (m, n) float64 array, or a ValueError that names what is wrong and where.
 
-    Of a data frame the columns x, y, z (or x0, x1, ...) are the coordinates where it has them, else all. Of
+    Of a data frame the columns x, y, z (or x0, x1, ...) are the coordinates where it has them, else all; of
     objects of other libraries see `point_objects`.
     """
     if isinstance(points, (str, bytes, os.PathLike)):
@@ -79,6 +82,11 @@ def as_points(points: ArrayLike, name: str = "points") -> Array:
     m, n = array.shape
     if n == 0:
         raise ValueError(f"{name} must have at least one coordinate per point, got shape {array.shape}")
+    if m == n > MOST_DIMENSIONS and array.dtype.kind in "iub":
+        raise ValueError(
+            f"{name} is a square array {array.shape} of {array.dtype}, which looks like an image; if it is "
+            f"{m} points in {n} dimensions, pass floats"
+        )
     array = np.ascontiguousarray(array, dtype=np.float64)
     # The corners of the box are finite only if all points are; most clouds need no second look.
     low, high = corners(array)
@@ -157,18 +165,54 @@ def check_dimension(m: int, n: int, name: str) -> None:
         )
 
 
+# What may stand around x, y, z in the name of a column: "Position X [nm]", "coord_x", "x_um", "X (µm)".
+_COORDINATE = re.compile(
+    r"(?P<prefix>(?:position|pos|coordinates?|coords?|location|loc|points?)[ _.:-]*)?(?P<axis>[xyz])"
+    r"(?P<suffix>[ _.-]?(?:position|pos|coordinate|coord))?"
+    r"(?:\s*[\[(](?P<unit>[^\[\]()]{0,20})[\])]|"
+    r"[ _](?P<bare>[nuµμmck]?m|px|pix|pixels?|voxels?|angstrom|[åÅ]))?",
+    re.I,
+)
+
+
 def find_coordinates(names: Sequence[str]) -> list[int]:
-    """Where x, y, z (in any case) or x0, x1, ... stand among the names; empty if they do not."""
+    """Where x, y, z (in any case, also with a prefix or a unit) or x0, x1, ... stand; empty if they do not.
+
+    Examples
+    --------
+    >>> find_coordinates(["t", "Position Y [nm]", "Position X [nm]"]), find_coordinates(["x0", "y0", "x1"])
+    ([2, 1], [])
+    """
     first: dict[str, int] = {}
     for i, name in enumerate(names):
         first.setdefault(name.strip().lower(), i)
-    plain = [first[c] for c in "xyz" if c in first]
-    if len(plain) == 3 or (len(plain) >= 1 and "x" in first and ("y" in first or "z" not in first)):
+    plain = _axes(first)
+    if plain:
         return plain
     numbered: list[int] = []
     while f"x{len(numbered)}" in first:
         numbered.append(first[f"x{len(numbered)}"])
-    return numbered
+    if numbered:  # x0, y0, x1, y1 are several points in one row
+        return [] if first.keys() & {"y0", "y1"} else numbered
+    forms: dict[tuple[str, str], dict[str, int]] = {}
+    units: dict[tuple[str, str], set[str]] = {}
+    for name, i in first.items():
+        found = _COORDINATE.fullmatch(name)
+        if found is not None:
+            form = ((found["prefix"] or "").strip(" _.:-"), (found["suffix"] or "").strip(" _.-"))
+            forms.setdefault(form, {}).setdefault(found["axis"].lower(), i)
+            units.setdefault(form, set()).add((found["unit"] or found["bare"] or "").strip())
+    for form, axes in forms.items():
+        if _axes(axes):
+            return _axes(axes) if len(units[form]) == 1 else []
+    return []
+
+
+def _axes(first: dict[str, int]) -> list[int]:
+    """The columns of x, y, z, of x, y, or of x alone."""
+    plain = [first[c] for c in "xyz" if c in first]
+    whole = len(plain) == 3 or ("x" in first and ("y" in first or "z" not in first))
+    return plain if whole else []
 
 
 def as_clouds(clouds: Any, name: str = "clouds") -> list[Array]:

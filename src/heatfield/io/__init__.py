@@ -1,7 +1,5 @@
 """Points from files and to files: one function each way, one error."""
 
-from .._base.files import write_atomically
-from .._base.optional import need
 from .cloud import Cloud
 from .formats import FORMATS, SUFFIXES, WRITABLE
 from .formats.las import Record, length_unit
@@ -10,6 +8,7 @@ from .read import read_cloud, read_clouds, read_points
 from .write import channel_names, write_points, write_signatures
 
 # For other parts of the package, not for users.
+from .cloud import chain_words as chain_words  # isort: skip
 from .read import columns_of as columns_of  # isort: skip
 from .read import points_of_file as points_of_file  # isort: skip
 from .read import with_files_read as with_files_read  # isort: skip
@@ -26,11 +25,9 @@ __all__ = [
     "Record",
     "channel_names",
     "length_unit",
-    "need",
     "read_cloud",
     "read_clouds",
     "read_points",
-    "write_atomically",
     "write_points",
     "write_signatures",
 ]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.check import find_coordinates
 from .._base.drawing import dots
 from .._base.summary import Summarised, Summary, extent, plural, shortened, shown
 from ..options import Reading
@@ -61,6 +60,8 @@ class Cloud(Summarised):
             lines.append(("faces", plural(len(self.faces), "triangle")))
         if self.parents is not None:
             lines.append(("parents", f"a skeleton with {plural(int((self.parents < 0).sum()), 'root')}"))
+        if self.notes.get("chains"):
+            lines.append(("chains", chain_words(self)))
         named = [f"{shortened(name)} ({column.dtype})" for name, column in self.columns.items()]
         lines.append(("columns", shown(named) or "none"))
         if self.notes:
@@ -82,6 +83,19 @@ class Cloud(Summarised):
         """
         columns = {name: column[rows] for name, column in self.columns.items()}
         return Cloud(self.points[rows], columns, self.format, notes=self.notes)
+
+
+def chain_words(cloud: Cloud) -> str:
+    """How many chains of a molecule were taken together; "" for one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> chain_words(Cloud(np.eye(3), notes={"chains": ["A", "B"]}))
+    '2 chains together: A, B'
+    """
+    chains = cloud.notes.get("chains", [])
+    return f"{len(chains)} chains together: {shown(chains)}" if len(chains) > 1 else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,10 +153,9 @@ def coordinate_names(n: int) -> list[str]:
 def from_columns(source: Source, table: Mapping[str, NDArray[Any]], kind: str, place: str = "") -> Cloud:
     """A cloud from named columns, of which some are the coordinates; also from views of records."""
     names = list(table)
-    where = find_coordinates(names)
+    where = source.coordinates(names)
     if not where:
-        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        raise source.error(f"has no columns x, y, z; it has {shown or 'none'}", place)
+        raise source.no_coordinates(names, place)
     chosen = [names[i] for i in where]
     for name in chosen:
         if table[name].dtype.kind not in "fiub":

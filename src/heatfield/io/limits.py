@@ -12,10 +12,12 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from .._base.check import find_coordinates
 
 FLOOR = 16 * 2**20
 MOST_COLUMNS = 4096
@@ -75,6 +77,7 @@ class Source:
     data: bytes
     suffix: str  # lower case, without ".gz"
     allowance: int  # bytes that decoding may produce
+    xyz: Sequence[str] | None = None  # names of columns that are to be the coordinates
 
     @property
     def head(self) -> bytes:
@@ -94,6 +97,19 @@ class Source:
             shown = word if len(word) <= 40 else f"{word[:20]}... ({len(word)} characters)"
             raise self.error(f"the number of {what} must be an integer from 0 to 10^18, got {shown!r}", place)
         return int(word)
+
+    def coordinates(self, names: Sequence[str]) -> list[int]:
+        """Where the coordinates stand among names of columns; empty if they do not."""
+        if self.xyz is None:
+            return find_coordinates(names)
+        return [names.index(name) for name in self.xyz] if set(self.xyz) <= set(names) else []
+
+    def no_coordinates(self, names: Sequence[str], place: str) -> ReadError:
+        """An error that lists the columns there are."""
+        wanted = "x, y, z" if self.xyz is None else ", ".join(self.xyz)
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        way_out = "; xyz=('a', 'b', 'c') (--xyz a,b,c) names the coordinates" if names else ""
+        return self.error(f"has no columns {wanted}; it has {shown or 'none'}{way_out}", place)
 
     def without(self, comment: bytes) -> Source:
         """The same text with comments, from ``comment`` to the end of a line, left out."""
@@ -130,7 +146,17 @@ def as_source(name: str, data: bytes, max_bytes: int | None) -> Source:
     allowed = allowance(len(data), max_bytes)
     if data[:2] == b"\x1f\x8b":
         data = _gunzip(name, data, allowed)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        data = _from_utf16(data)
     return Source(name, data, suffixes[-1] if suffixes else "", allowed)
+
+
+def _from_utf16(data: bytes) -> bytes:
+    """Text with the byte order mark of UTF-16 in UTF-8; other bytes as they are."""
+    try:
+        return data.decode("utf-16").encode("utf-8")
+    except UnicodeError:
+        return data
 
 
 def local_bytes(name: str, max_bytes: int | None) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -24,7 +25,9 @@ PathLike = str | os.PathLike[str]
 def _open(path: PathLike, max_bytes: int | None) -> Source:
     """The content of a regular file or a URL."""
     name = os.fsdecode(path)
-    return as_source(name, remote_bytes(name) if is_remote(name) else local_bytes(name, max_bytes), max_bytes)
+    return as_source(
+        name, remote_bytes(name, max_bytes) if is_remote(name) else local_bytes(name, max_bytes), max_bytes
+    )
 
 
 @takes(Reading)
@@ -63,10 +66,12 @@ def read_cloud(path: PathLike, *, format: str | None = None, reading: Reading) -
     """
     if format is not None:
         check_choice(format, "format", FORMATS)
-    source = _open(path, reading.max_bytes)
+    source = replace(_open(path, reading.max_bytes), xyz=reading.xyz)
     try:
         one = REGISTRY[format or detect(source)]
         cloud = require_finite(source, one.read(source, reading), reading.invalid)
+        if not len(cloud.points):
+            raise source.error("holds no points")
         cloud.notes["points_in_file"] = len(cloud.points)
         return resample(cloud, reading, seed_from_name(Path(source.path).name, reading.seed))
     except ReadError:
@@ -89,8 +94,8 @@ def read_clouds(path: PathLike, *, max_bytes: int | None = None) -> tuple[list[A
     Parameters
     ----------
     path : path-like
-        NPZ or HDF5 with an array (N, m, n), as ModelNet40 is distributed (``data``, ``label``), or with all
-        points in one array (total, n) and ``offsets`` (N + 1,) at which clouds begin and end.
+        NPY, NPZ or HDF5 with an array (N, m, n), as ModelNet40 is distributed (``data``, ``label``), or with
+        all points in one array (total, n) and ``offsets`` (N + 1,) at which clouds begin and end.
     max_bytes : int, optional
         As of `read_cloud`.
 
@@ -120,7 +125,7 @@ def read_clouds(path: PathLike, *, max_bytes: int | None = None) -> tuple[list[A
     kind = detect(source)
     opened = REGISTRY[kind].arrays
     if opened is None:
-        raise source.error(f"is a {kind.upper()} file of one cloud; many are read from NPZ and HDF5")
+        raise source.error(f"is a {kind.upper()} file of one cloud; many are read from NPY, NPZ and HDF5")
     try:
         with opened(source) as arrays:
             return all_clouds(arrays)

@@ -290,7 +290,8 @@ def parse_number(source: Source, cell: str, line: int, column: int) -> float:
             raise ValueError
         return float(cell)
     except ValueError:
-        raise source.error(f"column {column + 1}: {shown(cell)} is not a number", f"line {line}") from None
+        read = cell.encode("latin-1", "replace").decode("utf-8", "replace")  # lines are kept as Latin-1
+        raise source.error(f"column {column + 1}: {shown(read)} is not a number", f"line {line}") from None
 
 
 def to_type(source: Source, values: NDArray[np.float64], kind: str, what: str) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from .._base.check import Array, HeatFieldWarning, as_points, check_range, threa
 from .._base.files import write_atomically
 from .._base.progress import show_progress
 from ..heat_signatures import expected_seconds
-from ..io import Cloud, read_cloud
+from ..io import Cloud, chain_words, read_cloud
 from ..io.write import coordinate_unit
 from ..options import Local, Reading, Scales, View, takes
 from ..sampling import resample, seed_from_name
@@ -81,6 +81,8 @@ class FileInfo:
             length, roots = np.sqrt((steps**2).sum(axis=1)).sum(), m - len(ends)
             words = f"{len(ends)} segments, {length:.6g} long in all, {roots} root{'s' * (roots != 1)}"
             lines.append(("skeleton", words))
+        if chain_words(cloud):
+            lines.append(("chains", chain_words(cloud)))
         if cloud.columns:
             kinds = (f"{name} ({column.dtype.name})" for name, column in cloud.columns.items())
             lines.append(("columns", ", ".join(kinds)))

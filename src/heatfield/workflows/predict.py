@@ -16,7 +16,7 @@ from .._base.check import Array, as_points
 from .._base.optional import need
 from .._base.progress import progress_bar, show_progress
 from .._base.warn import quiet
-from ..io import Cloud, read_cloud
+from ..io import Cloud, chain_words, read_cloud
 from ..models.classifier import HFSClassifier
 from ..models.network import HFSNetworkClassifier
 from ..models.saving import estimator_of
@@ -190,8 +190,9 @@ def predict_files(
     ):
         for first in range(0, len(files), _TOGETHER):
             some = files[first : first + _TOGETHER]
-            clouds = _read(some, reading, fitted.n_dims_, prediction.chain == EACH, errors)
-            known |= _classify(fitted, clouds, errors)
+            clouds, notes = _read(some, reading, fitted.n_dims_, prediction.chain == EACH, errors)
+            for name, (shares, note) in _classify(fitted, clouds, errors).items():
+                known[name] = shares, "; ".join(filter(None, (note, notes.get(name, ""))))
             bar.update(len(some))
     proba = np.array([row for row, _ in known.values()]).reshape(-1, len(fitted.classes_))
     predictions = Predictions(
@@ -218,9 +219,10 @@ def load_classifier(folder: PathLike, device: str = "auto") -> Model:
 
 def _read(
     files: Sequence[str], reading: Reading, n_dims: int, each_chain: bool, errors: list[FileError]
-) -> dict[str, Array]:
-    """Clouds by their names; what cannot be used is added to the errors."""
+) -> tuple[dict[str, Array], dict[str, str]]:
+    """Clouds by their names, and notes on files; what cannot be used is added to the errors."""
     clouds: dict[str, Array] = {}
+    notes: dict[str, str] = {}
     for file in files:
         try:
             cloud = read_cloud(file, **vars(reading))
@@ -228,6 +230,8 @@ def _read(
             if points.shape[1] != n_dims:
                 raise ValueError(other_dimension(points.shape[1], n_dims, fixed=True))
             parts = _chains(cloud) if each_chain else {"": slice(None)}
+            if not each_chain:
+                notes[file] = chain_words(cloud)
         except Exception as error:  # whatever a file does, it costs that file only
             errors.append(FileError.of(file, error))
             continue
@@ -237,7 +241,7 @@ def _read(
                 errors.append(FileError(f"{file}{name}", "", "it has fewer than two distinct points"))
             else:
                 clouds[f"{file}{name}"] = own
-    return clouds
+    return clouds, notes
 
 
 def _classify(

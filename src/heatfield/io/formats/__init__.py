@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from ..._base.check import find_coordinates
 from ..cloud import Format
 from ..limits import Source
 from ..text import first_numbers
@@ -41,7 +40,7 @@ def detect(source: Source) -> str:
             f"cannot tell what this is: no known format starts with the bytes {head[:8]!r}", "byte 0"
         )
     first = head.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("latin-1").strip().replace('"', "")
-    header = len(find_coordinates(re.split(r"[\s,;]+", first))) >= 2
+    header = len(source.coordinates(re.split(r"[\s,;]+", first))) >= 2
     if named is None or header or first_numbers(head):
         return table.FORMAT.name
     raise source.error(

@@ -20,12 +20,13 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from ..._base.check import find_coordinates
+from ..._base.check import MOST_DIMENSIONS
 from ..._base.optional import need
 from ...options import Reading
 from ..cloud import Cloud, Format, as_records, coordinate_names, from_columns, starts_with
 from ..limits import MOST_COLUMNS, ReadError, Source
 from ..text import shown
+from .morphologies import read_sections
 
 # Names that are looked for, in this order, where several arrays could be meant.
 _POINTS = ("points", "xyz", "pos", "positions", "coords", "coordinates", "vertices", "verts", "data", "pc")
@@ -71,6 +72,10 @@ class Arrays:
         name = self.named(_POINTS, 2, 3) or ("points" if "points" in self.entries else None)
         if name is not None:
             return name
+        records = [n for n, e in self.entries.items() if e.dtype.names and len(e.shape) == 1]
+        records = [n for n in records if self.source.coordinates(self.entries[n].dtype.names or ())]
+        if len(records) == 1:
+            return records[0]
         for dims in (3, 2):
             found = [n for n, e in self.entries.items() if len(e.shape) == dims and e.numbers]
             if len(found) == 1 and (dims == 3 or self.entries[found[0]].shape[1] <= MOST_COLUMNS):
@@ -91,7 +96,7 @@ def _many_clouds(count: int) -> str:
 def _one_cloud(arrays: Arrays, dims: int | None, kind: str) -> Cloud:
     """The points, with arrays of m or (m, k) values as columns; what fits nowhere is left out."""
     source, entries = arrays.source, arrays.entries
-    if find_coordinates(list(entries)) and "points" not in entries:
+    if source.coordinates(list(entries)) and "points" not in entries:
         return _from_axes(arrays, kind)
     main = arrays.main()
     if main is None:
@@ -126,7 +131,7 @@ def _one_cloud(arrays: Arrays, dims: int | None, kind: str) -> Cloud:
 def _from_axes(arrays: Arrays, kind: str) -> Cloud:
     """Arrays x, y, z, and those as long as they are."""
     source, names = arrays.source, list(arrays.entries)
-    axes = [names[i] for i in find_coordinates(names)]
+    axes = [names[i] for i in source.coordinates(names)]
     shape = arrays.entries[axes[0]].shape
     if len(shape) != 1 or any(arrays.entries[a].shape != shape for a in axes):
         shapes = [arrays.entries[a].shape for a in axes[:8]]
@@ -158,6 +163,13 @@ def _cloud_of(source: Source, array: NDArray[Any], dims: int | None, kind: str, 
         raise source.error(
             f"has {n} coordinates per point" + (f", {dims} were asked for" if dims else ""), place
         )
+    if dims is None and (n > MOST_DIMENSIONS or (n == len(array) and array.dtype.kind in "iub")):
+        what = "integers, perhaps an image" if n <= MOST_DIMENSIONS or n == len(array) else "numbers"
+        raise source.error(
+            f"is an array {array.shape} of {what}; pass dims={n} if its rows are points in {n} dimensions, "
+            "dims=3 for the first three columns",
+            place,
+        )
     chosen = n if dims is None else dims
     source.check_allowance(8 * len(array) * chosen, "the table of coordinates", place)
     points = np.ascontiguousarray(array[:, :chosen], dtype=np.float64)
@@ -175,6 +187,8 @@ def all_clouds(arrays: Arrays) -> tuple[list[NDArray[np.float64]], NDArray[Any] 
     if main is None:
         raise arrays.error()
     place = f"array {shown(main)}"
+    if not entries[main].numbers:
+        raise source.error(f"must be (N, m, n) or (m, n) numbers, got {entries[main].dtype}", place)
     size = 8 * int(np.prod(entries[main].shape, dtype=object))
     source.check_allowance(size, "the table of coordinates", place)
     values = np.asarray(entries[main].load(), dtype=np.float64)
@@ -228,10 +242,18 @@ def _labels(arrays: Arrays, count: int) -> NDArray[Any] | None:
 
 def read_npy(source: Source, reading: Reading) -> Cloud:
     """An (m, n) array of coordinates, or a record array with fields x, y, z."""
-    array = _array(source, source.data, "header")
+    with _npy_arrays(source) as arrays:
+        array = arrays.entries["points"].load()
     if array.ndim == 3:
         raise source.error(_many_clouds(array.shape[0]), "the array")
     return _cloud_of(source, array, reading.dims, "npy", "the array")
+
+
+@contextmanager
+def _npy_arrays(source: Source) -> Iterator[Arrays]:
+    """The one array of a file."""
+    array = _array(source, source.data, "header")
+    yield Arrays(source, {"points": _Entry(array.shape, array.dtype, lambda: array)})
 
 
 def read_npz(source: Source, reading: Reading) -> Cloud:
@@ -341,6 +363,11 @@ def write_npz(points: NDArray[np.float64], columns: dict[str, NDArray[Any]], **_
 def read_hdf5(source: Source, reading: Reading) -> Cloud:
     """The array ``points``, or arrays x, y, z, or the only (m, n) array; others of length m are columns."""
     with _hdf5_arrays(source) as arrays:
+        points, structure = (arrays.entries.get(name) for name in ("points", "structure"))
+        if points and structure and points.shape[1:] == (4,) and structure.shape[1:] == (3,):
+            if not (points.numbers and structure.dtype.kind in "iu" and structure.shape[0] > 0):
+                raise source.error("is a morphology whose arrays 'points' and 'structure' are not numbers")
+            return read_sections(source, reading, points.load(), structure.load())
         return _one_cloud(arrays, reading.dims, "hdf5")
 
 
@@ -398,11 +425,12 @@ NPY = Format(
     suffixes=(".npy",),
     magic=starts_with(b"\x93NUMPY"),
     read=read_npy,
+    arrays=_npy_arrays,
     write=write_npy,
     writes=(".npy",),
     sample=lambda: write_npy(_SAMPLE, {"label": np.arange(9)}),
     title="NPY",
-    forms="(m, n), records with x, y, z",
+    forms="(m, n), records with x, y, z; (N, m, n) by `read_clouds`",
     written="yes",
     kept="other fields",
 )
@@ -428,7 +456,7 @@ HDF5 = Format(
     arrays=_hdf5_arrays,
     sample=_hdf5_sample,
     title="HDF5",
-    forms=f"{_ARRAYS} at the top",
+    forms=f"{_ARRAYS} at the top; records; morphologies (points, structure)",
     kept=_KEPT,
     needs="`heatfield[io]`",
 )

@@ -276,7 +276,9 @@ def length_unit(records: list[Record]) -> str:
 
 
 def _with_chunk_table(source: Source, count: int, start: int) -> Source:
-    """The same points with a chunk table, where an early LASzip wrote one stream without chunks.
+    """The same points with a chunk table that lazrs understands.
+
+    An early LASzip wrote one stream without chunks, and some write 0 where chunks differ in size.
 
     One stream is one chunk of all points: its place goes before it, a table of one entry behind it.
     """
@@ -286,6 +288,11 @@ def _with_chunk_table(source: Source, count: int, start: int) -> Source:
         raise source.error(
             f"is compressed in way {way}, which is newer than this reader", "record 'laszip encoded'"
         )
+    if way != _POINTWISE and struct.unpack_from("<I", record, 12)[0] == 0:
+        # COPC: chunks that differ in size
+        place += 12
+        data = source.data[:place] + struct.pack("<I", _VARIABLE) + source.data[place + 4 :]
+        return replace(source, data=data)
     if way != _POINTWISE or not 0 < count < _VARIABLE:
         return source
     lazrs = need("lazrs", "LAZ files")

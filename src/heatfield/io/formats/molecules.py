@@ -61,7 +61,8 @@ def _cloud(
         raise source.error(_why_none(reading, chains, seen, models))
     if len(keep) < len(xyz):
         xyz, columns = xyz[keep], {name: column[keep] for name, column in columns.items()}
-    return Cloud(xyz, columns, kind)
+    taken = np.unique(columns["chain"]).tolist()
+    return Cloud(xyz, columns, kind, notes={"chains": taken} if len(taken) > 1 else {})
 
 
 def _most_occupied(columns: dict[str, NDArray[Any]]) -> Rows:
@@ -127,12 +128,13 @@ def read_pdb(source: Source, reading: Reading) -> Cloud:
         raise source.error(f"has {count} models, more than {_MOST_MODELS}")
     source.check_allowance(_ATOM * len(starts), f"a table of {len(starts)} atoms", "data")
     repaired = _check_coordinates(source, data, starts, lengths, numbers)
+    elements = bool(((_at(data, starts + 76, 2) > 32).any(axis=1) & (lengths > 77)).any())
     tables = []
     for first, last in pairwise(_edges(data, starts, models)):
         text = _text_of(data, starts[first:last], lengths[first:last], repaired, first)
-        tables.append(_flat_table(source, reading, text, int(models[first])))
+        tables.append(_flat_table(source, reading, text, int(models[first]), elements))
     if not tables:
-        tables = [_flat_table(source, reading, b"", 1)]
+        tables = [_flat_table(source, reading, b"", 1, elements)]
     xyz = np.concatenate([table.pop("xyz") for table in tables])
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
 
@@ -236,7 +238,9 @@ def _text_of(data: bytes, starts: Rows, lengths: Rows, repaired: dict[int, bytes
     return np.frombuffer(data, np.uint8)[begin:end][inside].tobytes()
 
 
-def _flat_table(source: Source, reading: Reading, text: bytes, model: int) -> dict[str, NDArray[Any]]:
+def _flat_table(
+    source: Source, reading: Reading, text: bytes, model: int, elements: bool
+) -> dict[str, NDArray[Any]]:
     """Coordinates and columns of the wanted atoms of one model."""
     import gemmi
 
@@ -249,7 +253,10 @@ def _flat_table(source: Source, reading: Reading, text: bytes, model: int) -> di
     keep = np.ones(len(flat), bool)
     wanted = _wanted(reading)
     if wanted is not None:
-        keep = names.isin(wanted) & ~(names.isin(["CA"]) & _is_calcium(gemmi, flat, residues))
+        calcium = _is_calcium(gemmi, flat, residues)
+        if not elements:
+            calcium |= _is_crystal(gemmi, names, residues)
+        keep = names.isin(wanted) & ~(names.isin(["CA"]) & calcium)
     if reading.chain is not None:
         keep &= chains.isin([reading.chain])
     rows = np.flatnonzero(keep)
@@ -278,6 +285,14 @@ def _is_calcium(gemmi: Any, flat: Any, residues: _Words) -> NDArray[np.bool_]:
     peptides = [w for w in residues.words if gemmi.find_tabulated_residue(w).is_amino_acid()]
     metal = (flat.elements == _ELEMENT) & (flat.het_flags == ord("H"))
     return np.asarray(residues.isin(_CALCIUM) | (metal & ~residues.isin(peptides)))
+
+
+def _is_crystal(gemmi: Any, names: _Words, residues: _Words) -> NDArray[np.bool_]:
+    """Atoms without elements in residues that are not amino acids, next to others but N and C: salts."""
+    peptides = [w for w in residues.words if gemmi.find_tabulated_residue(w).is_amino_acid() and w != "UNK"]
+    other = ~residues.isin(peptides)
+    found = {names.words[code] for code in np.unique(names.codes[other]).tolist()}
+    return other if found > {"CA"} and not found >= {"N", "C"} else np.zeros_like(other)
 
 
 class _Words(NamedTuple):

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.check import find_coordinates
 from ..._base.optional import need
 from ...options import Reading
 from ..cloud import Cloud, Format, coordinate_names, from_columns, starts_with
@@ -24,7 +23,7 @@ _DEEPEST = 16
 _STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12
 
 
-def read_parquet(source: Source, _: Reading) -> Cloud:
+def read_parquet(source: Source, reading: Reading) -> Cloud:
     """Columns x, y, z (or x0, x1, ...) are the coordinates; numbers, booleans and text survive."""
     pa, pq = need("pyarrow", "Parquet files"), need("pyarrow.parquet", "Parquet files")
     _check_pages(source)
@@ -40,7 +39,9 @@ def read_parquet(source: Source, _: Reading) -> Cloud:
             raise source.error("two columns have the same name", "schema")
         names = [field.name for field in schema if _readable(pa, field.type)]
         left_out = [name for name in schema.names if name not in set(names)]
-        if len(find_coordinates(names)) < len(find_coordinates(schema.names)) or not find_coordinates(names):
+        if not source.coordinates(schema.names):
+            raise source.no_coordinates(schema.names, "schema")
+        if len(source.coordinates(names)) < len(source.coordinates(schema.names)):
             kinds = ", ".join(f"{f.name[:40]!r} is {str(f.type)[:40]}" for f in list(schema)[:8])
             raise source.error(f"has no columns x, y, z of numbers; {kinds or 'it has none'}", "schema")
         # Words stay numbers of a list of words until it is known how much memory they take.
@@ -49,13 +50,16 @@ def read_parquet(source: Source, _: Reading) -> Cloud:
         # Details of a column's chunk are not asked for: pyarrow ends the process where they are damaged.
         rows = file.metadata.num_rows
         source.check_allowance(8 * rows * max(1, len(names)), f"a table of {rows} rows", "metadata")
+        strict = {names[i] for i in source.coordinates(names)} if reading.invalid != "drop" else set()
         pieces: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
         total = 0
         for batch in file.iter_batches(_AT_ONCE, columns=names, use_threads=False):
             for name in names:
-                pieces[name].append(
-                    _values(source, pa, batch.column(batch.schema.get_field_index(name)), name)
-                )
+                column = batch.column(batch.schema.get_field_index(name))
+                if column.null_count and name in strict:
+                    empty = f"column {name!r} has {column.null_count} empty cells"
+                    raise source.error(f"{empty}; pass invalid='drop' to leave them out", "data")
+                pieces[name].append(_values(source, pa, column, name))
                 total += pieces[name][-1].nbytes
                 source.check_allowance(total, "the table", f"column {name[:40]!r}")
     except ReadError:
@@ -101,8 +105,6 @@ def _empty_type(pa: Any, kind: Any) -> Any:
 
 
 def _values(source: Source, pa: Any, column: Any, name: str) -> NDArray[Any]:
-    if column.null_count and name.strip().lower() in ("x", "y", "z"):
-        raise source.error(f"column {name!r} has {column.null_count} empty cells", "data")
     if pa.types.is_dictionary(column.type) and not _is_text(pa, column.type):
         column = column.dictionary_decode()
     if _is_text(pa, column.type):

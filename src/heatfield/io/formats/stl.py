@@ -17,7 +17,7 @@ from ..text import content_lines, parse_rows
 def read_stl(source: Source, _: Reading) -> Cloud:
     """Binary or text, also without a triangle. Corners that coincide to the bit become one vertex."""
     data = source.data
-    if len(data) >= 84 and len(data) == 84 + 50 * struct.unpack_from("<I", data, 80)[0]:
+    if _is_binary(source):
         count = (len(data) - 84) // 50
         source.check_allowance(120 * count, f"a mesh of {count} triangles", "byte 80")
         rows = np.frombuffer(
@@ -71,10 +71,18 @@ def _ascii_corners(source: Source) -> NDArray[np.float64]:
     return np.concatenate(pieces) if pieces else np.empty((0, 3))
 
 
+def _is_binary(source: Source) -> bool:
+    """Whether the size fits the number of triangles; some programs add a few bytes."""
+    data = source.data
+    if len(data) < (84 if source.suffix == ".stl" else 134):  # without a triangle it could be anything
+        return False
+    more = len(data) - 84 - 50 * int(struct.unpack_from("<I", data, 80)[0])
+    return more == 0 or (source.suffix == ".stl" and 0 < more < 50 <= len(data) - 84)
+
+
 def _is_stl(source: Source) -> bool:
     data = source.data
-    least = 84 if source.suffix == ".stl" else 134  # without a triangle it could be anything
-    if len(data) >= least and len(data) == 84 + 50 * struct.unpack_from("<I", data, 80)[0]:
+    if _is_binary(source):
         return True
     first = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     return re.match(rb"solid\b", first, re.I) is not None and (

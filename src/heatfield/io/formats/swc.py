@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,8 +19,8 @@ def read_swc(source: Source, reading: Reading) -> Cloud:
     """Nodes in the order of the file, with ``parents`` as rows.
 
     Ids may be in any order and have gaps, children may come before parents, and there may
-    be several roots (parent -1). A parent that does not exist, an id given twice and a
-    cycle are errors.
+    be several roots (parent -1). A parent that does not exist (unless ``orphans="root"``), an id given
+    twice and a cycle are errors.
 
     ``soma="drop"`` removes the nodes of type 1, and with them the stretches that join
     the cell body to its branches; ``"keep"`` treats them as any other node.
@@ -43,10 +45,14 @@ def read_swc(source: Source, reading: Reading) -> Cloud:
     child = np.flatnonzero(parent_ids != -1)
     slot = np.minimum(np.searchsorted(ranked, parent_ids[child]), len(ids) - 1)
     missing = np.flatnonzero(ranked[slot] != parent_ids[child])
-    if len(missing):
+    if len(missing) and reading.orphans == "root":
+        child, slot = np.delete(child, missing), np.delete(slot, missing)
+    elif len(missing):
         row = int(child[missing[0]])
         raise source.error(
-            f"node {ids[row]} hangs on node {parent_ids[row]}, which does not exist", table.place(row)
+            f"node {ids[row]} hangs on node {parent_ids[row]}, which does not exist; orphans='root' "
+            "reads such nodes as roots",
+            table.place(row),
         )
     parents[child] = order[slot]
     row = _on_cycle(parents)
@@ -61,7 +67,7 @@ def read_swc(source: Source, reading: Reading) -> Cloud:
     for c in range(7, values.shape[1]):
         columns[f"column{c + 1}"] = values[:, c].copy()
     cloud = Cloud(values[:, 2:5].copy(), columns, "swc", parents=parents)
-    return _without_soma(cloud) if reading.soma == "drop" else cloud
+    return without_soma(cloud) if reading.soma == "drop" else cloud
 
 
 def _integers(table: Numbers, column: NDArray[np.float64], name: str) -> NDArray[np.int64]:
@@ -82,13 +88,14 @@ def _on_cycle(parents: NDArray[np.int64]) -> int:
     return int(lost[0]) if len(lost) else -1
 
 
-def _without_soma(cloud: Cloud) -> Cloud:
+def without_soma(cloud: Cloud) -> Cloud:
+    """A skeleton without its nodes of type 1."""
     assert cloud.parents is not None
     keep = np.flatnonzero(cloud.columns["type"] != _SOMA)
     new = np.full(len(cloud.points) + 1, -1, dtype=np.int64)  # the last place answers for parent -1
     new[keep] = np.arange(len(keep))
     part = cloud.take(keep)
-    return Cloud(part.points, part.columns, "swc", parents=new[cloud.parents[keep]])
+    return replace(part, parents=new[cloud.parents[keep]])
 
 
 def _is_swc(source: Source) -> bool:
@@ -104,7 +111,7 @@ _SAMPLE = b"""# Zeichner: M\xfcller
 """
 FORMAT = Format(
     name="swc",
-    suffixes=(".swc",),
+    suffixes=(".swc", ".eswc"),
     magic=_is_swc,
     read=read_swc,
     unmarked=True,

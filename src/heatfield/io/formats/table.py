@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.check import find_coordinates
 from ...options import Reading
 from ..cloud import Cloud, Format, coordinate_names, from_columns
 from ..limits import MOST_COLUMNS, Source
@@ -37,16 +36,22 @@ class _Layout:
     decimal_comma: bool
     text: set[int]  # columns that hold words
     whole: list[bool]  # columns whose first cell is an integer
+    missing: bool = False  # an empty cell among the coordinates is NaN, not an error
     same: dict[str, str] = field(default_factory=dict)  # one object for equal words
 
     def cells(self, line: str) -> list[str]:
         """The cells of one line."""
         if self.delimiter is None:
-            return line.split()
+            return line.split() if '"' not in line else _quoted(" ".join(line.split()), " ")
         if '"' not in line:
             cells = line.split(self.delimiter)
             return [cell.strip() for cell in cells] if " " in line or "\t" in line else cells
-        return [cell.strip() for cell in next(csv.reader([line], delimiter=self.delimiter, strict=True))]
+        return _quoted(line, self.delimiter)
+
+
+def _quoted(line: str, delimiter: str) -> list[str]:
+    """The cells of a line with quotes."""
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, strict=True))]
 
 
 def _find_layout(source: Source, dims: int | None) -> _Layout:
@@ -63,17 +68,22 @@ def _find_layout(source: Source, dims: int | None) -> _Layout:
     if (
         head
         and re.fullmatch(r"\d{1,18}", head[0][1])
-        and (source.suffix == ".pts" or (len(head) > 1 and len(head[1][1].split()) >= 3))
+        and (
+            source.suffix == ".pts"
+            or (len(head) == 1 and int(head[0][1]) == 0)
+            or (len(head) > 1 and len(head[1][1].split()) >= 3)
+        )
     ):  # PTS: the number of points comes first
         claimed, skip = int(head.pop(0)[1]), 1
     names: list[str] | None = None
     if head and not _numeric_start(head[0][1]):
-        try:
-            line = head[0][1].encode("latin-1").decode("utf-8")
-        except UnicodeDecodeError:
-            raise source.error("the header is not UTF-8", f"line {head[0][0]}") from None
+        line = head[0][1].encode("latin-1").decode("utf-8")
         delimiter = _delimiter(head[1][1] if len(head) > 1 else line)
-        names = [n.strip().strip('"') for n in (line.split(delimiter) if delimiter else line.split())]
+        try:
+            cells = _quoted(line if delimiter else " ".join(line.split()), delimiter or " ")
+        except csv.Error as error:
+            raise source.error(f"{error}", f"line {head[0][0]}") from None
+        names = [name.strip('"') for name in cells]
         head.pop(0)
         skip += 1
     elif comment is not None:
@@ -95,6 +105,8 @@ def _find_layout(source: Source, dims: int | None) -> _Layout:
         raise source.error(f"{error}", f"line {number}") from None
     if delimiter in (";", "\t") and any("," in cell for cell in cells):
         layout.decimal_comma = True
+    if names is not None and len(cells) == len(names) + 1:  # as R writes it: names of rows have no header
+        layout.names = ["row_name", *names]
     if names is None:
         n = dims or min(3, len(cells))
         layout.names = [*coordinate_names(n), *(f"column{c + 1}" for c in range(n, len(cells)))]
@@ -118,11 +130,21 @@ def _commented_header(source: Source) -> list[str] | None:
         for line in lines[:20]:
             if not line.startswith(_COMMENTS):
                 break
-            words = re.split(r"[\s,;]+", line.decode("utf-8", "replace").lstrip("#/ \t").strip())
-            if len(find_coordinates(words)) >= 2 and len(set(words)) == len(words):
+            text = line.decode("utf-8", "replace")
+            if "<localizations" in text:  # rapidSTORM
+                return [_storm_name(field) for field in re.findall(r"<field\b[^>]*>", text)]
+            words = re.split(r"[\s,;]+", text.lstrip("#/ \t").strip())
+            if len(source.coordinates(words)) >= 2 and len(set(words)) == len(words):
                 return words
         break
     return None
+
+
+def _storm_name(field: str) -> str:
+    """The name of a column of rapidSTORM: x, y, z where it is a position, else its identifier."""
+    position = re.search(r'semantic="position in \w+ space in ([XYZ])"', field)
+    name = re.search(r'identifier="([^"]*)"', field)
+    return position[1].lower() if position else name[1] if name else field
 
 
 def _numeric_start(line: str) -> bool:
@@ -144,18 +166,34 @@ def _delimiter(line: str) -> str | None:
 
 def read_table(source: Source, reading: Reading) -> Cloud:
     """Columns named x, y, z, or without a header the first three (two, one) are the coordinates."""
+    if not source.data.isascii():
+        source = _in_utf8(source)
     layout = _find_layout(source, reading.dims)
-    if layout.headed and not find_coordinates(layout.names):
-        raise source.error(f"has no columns x, y, z; it has {', '.join(layout.names[:8])}", "header")
+    layout.missing = reading.invalid == "drop"
+    if layout.headed and not source.coordinates(layout.names):
+        raise source.no_coordinates(layout.names, "header")
     columns = _at_once(source, layout)
     while columns is None:  # again where a column of words was found
         columns = _columns(source, layout)
     return from_columns(source, dict(zip(layout.names, columns, strict=True)), "table", "header")
 
 
+def _in_utf8(source: Source) -> Source:
+    """The same text in UTF-8, where it is in Latin-1."""
+    try:
+        source.data.decode("utf-8")
+    except UnicodeDecodeError:
+        return replace(source, data=source.data.decode("latin-1").encode("utf-8"))
+    return source
+
+
 def _at_once(source: Source, layout: _Layout) -> list[NDArray[Any]] | None:
     """All columns by pyarrow; None where it is missing, or something is unusual or wrong."""
-    body, width, where = _body(source, layout) or b"", len(layout.names), set(find_coordinates(layout.names))
+    body, width, where = (
+        _body(source, layout) or b"",
+        len(layout.names),
+        set(source.coordinates(layout.names)),
+    )
     for _ in range(_MOST_RETRIED if body else 0):
         try:
             cells = read_cells(
@@ -178,7 +216,7 @@ def _at_once(source: Source, layout: _Layout) -> list[NDArray[Any]] | None:
         break
     else:
         return None
-    if cells is None or any(cells[c].null_count for c in where):
+    if cells is None or (not layout.missing and any(cells[c].null_count for c in where)):
         return None
     if layout.claimed not in (None, len(cells[0])):
         return None
@@ -228,7 +266,7 @@ def _words(source: Source, name: str, column: Any) -> NDArray[Any]:
 def _columns(source: Source, layout: _Layout) -> list[NDArray[Any]] | None:
     """All columns, or None where one that was taken for numbers holds a word."""
     width = len(layout.names)
-    where = set(find_coordinates(layout.names))
+    where = set(source.coordinates(layout.names))
     pieces: list[list[Any]] = [[] for _ in range(width)]
     rows = widest = 0
     for numbers, lines in _data_lines(source, layout):
@@ -323,13 +361,14 @@ def _by_cells(source: Source, layout: _Layout, numbers: list[int], lines: list[s
             columns.append([layout.same.setdefault(cell, cell) for cell in cells])
             continue
         long = layout.whole[c] and c not in where and max(map(len, cells)) > 15
-        values = None if long else _plain(cells, c not in where)
+        may_be_empty = layout.missing or c not in where
+        values = None if long else _plain(cells, may_be_empty)
         if values is not None:
             columns.append(values)
             continue
         column: list[float] = []
         for number, cell in zip(numbers, cells, strict=True):
-            if c not in where and cell.lower() in _EMPTY:
+            if may_be_empty and cell.lower() in _EMPTY:
                 column.append(np.nan)
             elif long and 15 < len(cell) < 21 and _INTEGER.fullmatch(cell):
                 column.append(int(cell))
@@ -356,10 +395,7 @@ def _joined(source: Source, layout: _Layout, c: int, parts: list[Any], coordinat
         words = [word for part in parts for word in part]
         widest = max(map(len, words), default=1)
         source.check_allowance(4 * widest * len(words), f"text column {layout.names[c]!r}", "data")
-        try:
-            words = [word.encode("latin-1").decode("utf-8") for word in words]
-        except UnicodeDecodeError:
-            raise source.error(f"column {layout.names[c]!r} is not UTF-8", "data") from None
+        words = [word.encode("latin-1").decode("utf-8") for word in words]
         return np.array(words, dtype=str) if words else np.empty(0, "U1")
     if any(isinstance(v, int) for part in parts if isinstance(part, list) for v in part):
         values = [v for part in parts for v in (part if isinstance(part, list) else part.tolist())]

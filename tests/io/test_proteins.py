@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from tests.defects import defect
 
 
 def atom(number, name, residue, chain, place, element, record="ATOM"):
@@ -41,7 +40,6 @@ def as_mmcif(path):
 
 
 @pytest.mark.parametrize("record", ["ATOM", "HETATM"])
-@defect("calcium is taken for an alpha carbon where no element is given")
 def test_calcium_ions_are_no_alpha_carbons(read, record):
     """A cell of calcium fluoride, as tools for crystals write it: one residue, no elements."""
     places = np.random.default_rng(0).random((22, 3)) * 9
@@ -73,8 +71,24 @@ def all_said(path, command):
 
 
 @pytest.mark.parametrize("kind", ["pdb", "cif"])
-@defect("chains are merged without a word")
 def test_the_number_of_chains_is_said(tmp_path, command, kind):
     path = protein(tmp_path / "two.pdb", 20, chains=2, apart=5.0)
     said = all_said(path if kind == "pdb" else as_mmcif(path), command)
     assert re.search(r"\b(2|two)\b[^\n]*\bchains\b|\bchains\b[^\n]*\b(2|two)\b", said)
+
+
+def test_a_prediction_outside_of_the_training_is_noted(tmp_path, command):
+    for k in range(6):
+        protein(tmp_path / "in" / "short" / f"{k}.pdb", 30, seed=k)
+        protein(tmp_path / "in" / "long" / f"{k}.pdb", 40, seed=k)
+    words = ("--variant", "desc", "--head", "lda", "--folds", "0", "--n-scales", "2", "--quiet")
+    code, said = command("train", tmp_path / "in", "-o", tmp_path / "model", *words)
+    assert code == 0, said
+    path = protein(tmp_path / "complex.pdb", 30, chains=4, apart=16.0)
+    radii = [np.sqrt(hf.read_points(p).var(axis=0).sum()) for p in (path, *(tmp_path / "in").rglob("*.pdb"))]
+    assert 2.0 < radii[0] / max(radii[1:]) < 4.0  # far outside, and no other unit
+    code, said = command("predict", tmp_path / "model", path, "-o", tmp_path / "found.csv")
+    assert code == 0, said
+    with open(tmp_path / "found.csv", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert "radius" in row["note"] or "chains" in row["note"]

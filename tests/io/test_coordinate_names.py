@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from tests.defects import defect
 
 rng = np.random.default_rng(0)
 ROWS = rng.random((8, 3)).round(3)
@@ -33,14 +32,12 @@ STORM = (
 )
 
 
-@defect("the frame number becomes z")
 def test_rapidstorm(read):
     table = [[*row[:2], i, row[2]] for i, row in enumerate(ROWS)]
     found = shape_of(lambda: read("storm.txt", STORM + rows(table, " ")))
     assert isinstance(found, str) or found == (8, 2)
 
 
-@defect("x0 and x1 are taken, which are x of two points")
 def test_two_points_in_a_row(read):
     content = "x0,y0,z0,x1,y1,z1\n" + rows(np.hstack([ROWS, ROWS]))
     try:
@@ -51,7 +48,6 @@ def test_two_points_in_a_row(read):
     np.testing.assert_array_equal(points, ROWS)
 
 
-@defect("a column that is no coordinate becomes one")
 def test_a_data_frame_with_units():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(rng.random((30, 4)), columns=["X (µm)", "Y (µm)", "Z (µm)", "intensity"])
@@ -62,12 +58,10 @@ def test_a_data_frame_with_units():
 IMAGE = rng.integers(0, 255, (64, 64)).astype(np.uint8)
 
 
-@defect("an image is read as 64 points in 64 dimensions")
 def test_an_image_in_a_file(read, as_npy):
     assert isinstance(shape_of(lambda: read("image.npy", as_npy(IMAGE))), str)
 
 
-@defect("an image is taken for 64 points in 64 dimensions")
 def test_an_image_in_memory():
     refused = False
     try:
@@ -77,7 +71,6 @@ def test_an_image_in_memory():
     assert refused
 
 
-@defect("a table of twelve columns is read as points in 12 dimensions")
 def test_more_than_eight_dimensions_are_asked_for(read, as_npy):
     table = as_npy(rng.random((100, 12)))
     assert shape_of(lambda: read("table.npy", table, dims=12)) == (100, 12)
@@ -98,20 +91,17 @@ HEADERS = [
 
 
 @pytest.mark.parametrize("header", HEADERS)
-@defect("units and prefixes are not understood", hf.ReadError)
 def test_names_of_coordinates(read, header):
     cloud = read("a.csv", f"frame,{header}\n" + rows(np.column_stack([np.arange(8), ROWS])))
     np.testing.assert_array_equal(cloud.points, ROWS)
     assert list(cloud.columns) == ["frame"]
 
 
-@defect("no option names the coordinates", TypeError)
 def test_coordinates_named_by_an_option(read):
     cloud = read("a.csv", "frame,a,b,c\n" + rows(np.column_stack([np.arange(8), ROWS])), xyz=("c", "a", "b"))
     np.testing.assert_array_equal(cloud.points, ROWS[:, [2, 0, 1]])
 
 
-@defect("no option names the coordinates")
 def test_coordinates_named_on_the_command_line(tmp_path, command):
     (tmp_path / "a.csv").write_text("frame,a,b,c\n" + rows(np.column_stack([np.arange(8), ROWS])))
     code, said = command(
@@ -120,7 +110,6 @@ def test_coordinates_named_on_the_command_line(tmp_path, command):
     assert code == 0, said
 
 
-@defect("the message does not show the way out")
 def test_the_message_shows_the_option(read):
     said = shape_of(lambda: read("a.csv", "frame,a,b,c\n" + rows(np.column_stack([np.arange(8), ROWS]))))
     assert isinstance(said, str)

@@ -5,7 +5,6 @@ import io
 import pytest
 
 import heatfield as hf
-from tests.defects import defect
 
 
 class Endless(io.RawIOBase):
@@ -23,7 +22,6 @@ class Endless(io.RawIOBase):
         return size
 
 
-@defect("the whole body is taken, whatever max_bytes says")
 def test_a_body_longer_than_allowed(memory, monkeypatch):
     memory.pipe("/shelf/a.csv", b"x,y,z\n1,2,3\n")
     body = Endless()
@@ -34,7 +32,6 @@ def test_a_body_longer_than_allowed(memory, monkeypatch):
     assert body.taken <= 2**20
 
 
-@defect("folders are followed to any depth")
 def test_a_listing_that_links_to_itself(memory, monkeypatch, command, tmp_path):
     """Every folder holds a cloud and a folder, 200 deep."""
     deepest = 0

@@ -30,11 +30,10 @@ def test_the_file_is_a_morphology(tmp_path):
     np.testing.assert_array_equal(found.points, POINTS)
 
 
-@defect("read as points in four dimensions")
 def test_an_hdf5_morphology_is_no_cloud_in_four_dimensions(tmp_path):
     """It is a skeleton, or is refused by its name."""
     try:
-        cloud, said = hf.read_cloud(write_hdf5(tmp_path / "neuron.h5")), ""
+        cloud, said = hf.read_cloud(write_hdf5(tmp_path / "neuron.h5"), nodes=True), ""
     except hf.ReadError as error:
         cloud, said = None, str(error).lower()
     if cloud is None:
@@ -47,14 +46,13 @@ def test_an_hdf5_morphology_is_no_cloud_in_four_dimensions(tmp_path):
 def is_the_neuron(path, *names):
     """Read as a skeleton through these points; refused only where a named package is missing."""
     try:
-        cloud = hf.read_cloud(path)
+        cloud = hf.read_cloud(path, nodes=True)
     except hf.ReadError as error:
         said = str(error).lower()
         return "pip install" in said and all(name.lower() in said for name in names)
     return cloud.parents is not None and {tuple(place) for place in cloud.points.tolist()} >= PLACES
 
 
-@defect("not read as a skeleton")
 def test_hdf5(tmp_path):
     assert is_the_neuron(write_hdf5(tmp_path / "neuron.h5"), "morphology", "morphio")
 
@@ -88,17 +86,17 @@ def test_nml(tmp_path):
 SWC = "".join(f"{i + 1} {1 if i == 0 else 3} {i} 0 {i * i} 1 {i or -1}\n" for i in range(6))
 
 
-@defect("read as a table: the tree is lost")
 def test_extended_swc(read):
     lines = "".join(f"{line} 0 1 0 0 -1\n" for line in SWC.splitlines())
     cloud = read(
-        "neuron.eswc", "#n,type,x,y,z,radius,parent,seg_id,level,mode,timestamp,teraflyindex\n" + lines
+        "neuron.eswc",
+        "#n,type,x,y,z,radius,parent,seg_id,level,mode,timestamp,teraflyindex\n" + lines,
+        nodes=True,
     )
     assert cloud.parents is not None
     assert cloud.parents.tolist() == [-1, 0, 1, 2, 3, 4]
 
 
-@defect("there is no such option", TypeError)
 def test_a_subtree_whose_parent_is_missing_becomes_a_root(read):
-    cloud = read("neuron.swc", SWC.replace("5 3 4 0 16 1 4", "5 3 4 0 16 1 77"), orphans="root")
+    cloud = read("neuron.swc", SWC.replace("5 3 4 0 16 1 4", "5 3 4 0 16 1 77"), orphans="root", nodes=True)
     assert cloud.parents.tolist() == [-1, 0, 1, 2, -1, 4]

@@ -1,0 +1,59 @@
+"""What tests of readers share."""
+
+import io
+
+import numpy as np
+import pytest
+
+import heatfield as hf
+from heatfield.cli import main
+
+
+@pytest.fixture
+def command(capsys):
+    """``command("info", path)``: the exit code of a verb, and all that it said."""
+
+    def run(*words):
+        capsys.readouterr()
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as end:  # the parser's own
+            code = end.code
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
+@pytest.fixture
+def read(tmp_path):
+    """``read("a.csv", content, ...)``: the cloud in a file of this name and content."""
+
+    def run(name, content, **options):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return hf.read_cloud(path, **options)
+
+    return run
+
+
+@pytest.fixture
+def memory():
+    """The file system behind ``memory://``; what a test puts below ``/shelf`` goes with it."""
+    fsspec = pytest.importorskip("fsspec")
+    system = fsspec.filesystem("memory")
+    yield system
+    for path in [name for name in system.store if name.startswith("/shelf")]:
+        del system.store[path]
+
+
+@pytest.fixture
+def as_npy():
+    """The bytes of an array as a file."""
+
+    def run(array):
+        file = io.BytesIO()
+        np.save(file, array)
+        return file.getvalue()
+
+    return run
