@@ -116,7 +116,7 @@ def make_processes(
     """Clouds of four point processes and their labels 0..3, class by class: a reconstruction.
 
     The benchmark's own parameters are not published. These are the round numbers that give the published
-    point counts (105 to 321, mean 194), with one intensity for all classes; no accuracy was looked at. The
+    point counts (105 to 321, mean 194), with one intensity for all classes; no accuracy was used. The
     defaults have 105 to 310 points, 194 on average. Both ends belong to the Matérn clusters and vary with
     ``random_state``: over twelve of them the least is 80 to 115, the most 300 to 346.
 
@@ -247,7 +247,7 @@ def make_disks_annuli(
     Known of the original are five classes of dense disks or annuli in uniform noise, an object density of
     2.4 to 4.8 times that of the background, and 874 to 2,717 points, which vary with the sampled areas and
     densities of objects and background. The rest is a guess, in three forms: radii and background were
-    chosen by the counts, and no accuracy was looked at.
+    chosen by the counts, and no accuracy was used.
 
     Guide: ``heatfield docs guide/datasets``.
 

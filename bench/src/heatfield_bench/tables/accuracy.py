@@ -93,10 +93,7 @@ class Main(Table):
         former = {record.key.data for record in context.store.records() if record.former}
         titles = [e.title for e in context.recorded() if e.name in former and e.title in grid.columns]
         if titles:
-            grid.notes.append(
-                f"{'; '.join(titles)}: results on an earlier generator, whose parameters were chosen with an "
-                "eye on accuracy; to be computed again."
-            )
+            grid.notes.append(f"{'; '.join(titles)}: results on an earlier generator; to be computed again.")
         return [grid, self._differences(context)]
 
     def _differences(self, context: Context) -> Grid:
