@@ -47,7 +47,7 @@ def test_the_verbs_write_what_the_functions_write(tmp_path, capsys):
         (["train", "a.npy", "-o", "m", "--folds", "1"], "folds must be at least 2, or 0"),
         (["train", "a.npy", "-o", "m", "--nodes"], "unrecognized arguments: --nodes"),
         (["predict", "none", "a.npy", "-o", "o"], "none: there is no model"),
-        ([], "JOB"),
+        ([], "a verb is required: train, predict"),
     ],
 )
 def test_wrong_words_are_one_line_and_code_2(words, message, tmp_path, monkeypatch, capsys):

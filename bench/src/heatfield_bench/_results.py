@@ -291,13 +291,15 @@ def _fault(line: Any) -> str:
         return "" if isinstance(line.get("id"), str) else "a machine without its mark"
     if kind == "data":
         protocol = line.get("protocol")
-        known = all(isinstance(line.get(name), str) for name in ("data", "content", "splits"))
+        known = isinstance(line.get("data"), str)
+        known &= all(_fits(line.get(name), str | None) for name in ("content", "splits"))
         whole = known and isinstance(protocol, dict) and _fits(protocol.get("count"), int)
         scored = whole and isinstance(protocol.get("metric", ""), str)
         return "" if scored else "data without a name, a content or a protocol"
     if kind != "cell":
         return "not a line of results"
-    kinds = dict.fromkeys(("task", "data", "content", "splits", "method", "budget", "date"), str)
+    kinds: dict[str, Any] = dict.fromkeys(("task", "data", "method", "budget", "date"), str)
+    kinds |= dict.fromkeys(("content", "splits"), str | None)  # None: no data set, or an old record
     parts = (
         kinds
         | {"recipe": dict, "size": list, "split": int}
@@ -319,8 +321,8 @@ def _fits(value: Any, kind: Any) -> bool:
     """Whether a value is what a part must hold: a class, int or None, or a dictionary of names to those."""
     if kind is None:
         return False
-    if kind == int | None:
-        return value is None or _fits(value, int)
+    if kind in (int | None, str | None):
+        return value is None or _fits(value, kind.__args__[0])
     if kind == ANY:
         return isinstance(value, int | float) and not isinstance(value, bool)
     if kind is float:
