@@ -4,29 +4,10 @@ import json
 import struct
 import zipfile
 
-import numpy as np
 import pytest
 
-import heatfield as hf
 from tests.defects import defect
-
-POINTS = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], dtype=float)
-FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
-
-
-def said_of(path, **options):
-    """The points, or what is said instead."""
-    try:
-        return hf.read_points(path, **{"nodes": True, **options})
-    except hf.ReadError as error:
-        return str(error).replace(str(path), "")
-
-
-def same(found, points=POINTS):
-    """Whether these points were read, in any order."""
-    if isinstance(found, str) or found.shape != points.shape:
-        return False
-    return np.array_equal(found[np.lexsort(found.T)], points[np.lexsort(points.T)])
+from tests.io.test_foreign_files import FACES, POINTS, said_of, same
 
 
 def read_or_named(path, *names):
