@@ -200,8 +200,7 @@ class Lengths:
     """Lengths that all clouds share."""
 
     lengths: Sequence[float] | None = option(
-        "Lengths sqrt(t) in the unit of the data, the same for all clouds; by default they are chosen from"
-        " the clouds.",
+        "Lengths sqrt(t) in the unit of the data, shared by all clouds (default: chosen from the clouds).",
         lambda value, _: as_lengths(value, least=2),
         default=None,
     )
@@ -209,19 +208,22 @@ class Lengths:
 
 @options
 class Scales(Lengths):
-    """At which diffusion times."""
+    """Diffusion times."""
 
     n_scales: int = option("Number of diffusion times.", count(2), default=8)
-    c_min: float = option("Finest time over the squared mean distance to the nearest point.", default=0.05)
-    c_max: float = option("Coarsest time over the squared diameter of the cloud.", default=0.25)
+    c_min: float = option(
+        "Smallest time, divided by the squared mean nearest-neighbour distance.", default=0.05
+    )
+    c_max: float = option("Largest time, divided by the squared diameter of the cloud.", default=0.25)
 
 
 @options
 class Tolerance:
-    """How exact sums over pairs of points are."""
+    """Accuracy of the sums over pairs of points."""
 
     tol: float | None = option(
-        "Error tolerance of the fast path at every point; 1e-6, in single precision 1e-5.", default=None
+        "Error tolerance of the fast path at every point (default: 1e-6; 1e-5 in single precision).",
+        default=None,
     )
 
 
@@ -230,7 +232,7 @@ class Sums(Tolerance):
     """How sums over pairs of points are computed."""
 
     method: str = option(
-        "All pairs, sums to a tolerance, or whichever is faster.",
+        "All pairs (dense), sums to the tolerance (fast), or whichever is faster (auto).",
         choices=("auto", "dense", "fast"),
         default="auto",
     )
@@ -242,40 +244,38 @@ class Sums(Tolerance):
 
 @options
 class Seed:
-    """What is left to chance."""
+    """Random numbers."""
 
-    random_state: int | None = option(
-        "Seed of networks, trees, folds and of what is drawn for them.", count(0), default=0
-    )
+    random_state: int | None = option("Seed for networks, trees, folds and subsampling.", count(0), default=0)
 
 
 @options
 class Threads:
-    """How many cores."""
+    """Number of cores."""
 
     n_jobs: int | None = option(
-        "Threads or processes at a time; -1 for all cores.", _jobs,
+        "Number of threads or processes; -1 uses all cores.", _jobs,
         compare=False, default=-1,
     )  # fmt: skip
 
 
 @options
 class Features(Scales, Sums):
-    """Which features of a cloud."""
+    """Features of a cloud."""
 
     variant: str = option(
-        "The paper's HFS-simple (216 numbers in space at 8 scales) and HFS-desc (336, with the spectrum of"
-        " the log-Hessian); joint (744) also keeps how the signatures vary together.",
+        "The paper's HFS-simple (216 features in 3D at 8 scales) or HFS-desc (336, adds the spectrum of the"
+        " log-Hessian); joint (744) adds how the signatures vary together.",
         choices=("simple", "desc", "joint"),
         kw_only=False,
         default="joint",
     )
     blocks: Sequence[str] | None = option(
-        "Only these blocks of the variant, such as global, hds, dimension.", names, default=None
+        "Use only these blocks of the variant, e.g. global,hds,dimension (default: all).", names, default=None
     )
     transition: str | None = option(
-        "The scale transition by finite differences, as in the paper, or in closed form; by default that of"
-        " the variant: exact for joint, else difference.",
+        "Scale transition by finite differences, as in the paper, or in closed form (default: exact for"
+        " joint, difference otherwise).",
         choices=("difference", "exact"),
         default=None,
     )
@@ -283,10 +283,10 @@ class Features(Scales, Sums):
 
 @options
 class ClosedForm(Features):
-    """Which features of a cloud."""
+    """Features of a cloud."""
 
     variant: str = option(
-        "Which descriptor, see HFSDescriptor; auto: joint.",
+        "Descriptor, see HFSDescriptor; auto is joint.",
         choices=("auto", "simple", "desc", "joint"),
         kw_only=False,
         default="auto",
@@ -295,11 +295,11 @@ class ClosedForm(Features):
 
 @options
 class AnyVariant(Features):
-    """Which features of a cloud, and whether they are pooled in closed form or by a network."""
+    """Features of a cloud, pooled in closed form or by a network."""
 
     variant: str = option(
         "Closed form: joint, or the paper's simple and desc (HFSClassifier). Learned pooling: the paper's"
-        " HFS-full (full) and HFS+DGCNN (dgcnn), which need torch (HFSNetworkClassifier). auto: joint.",
+        " HFS-full (full) and HFS+DGCNN (dgcnn), which need torch (HFSNetworkClassifier). auto is joint.",
         choices=("auto", "simple", "desc", "joint", "full", "dgcnn"),
         kw_only=False,
         default="auto",
@@ -311,66 +311,66 @@ class Spectrum:
     """The heat dimension spectrum."""
 
     hds_centers: Sequence[float] | None = option(
-        "Centres of the heat dimension spectrum; 0, 1, ..., n.", on_command=False, default=None
+        "Bin centres of the heat dimension spectrum (default: 0, 1, ..., n).", on_command=False, default=None
     )
     hds_sigma: float = option("Width of its bins.", number(above=0), on_command=False, default=0.5)
 
 
-_EPOCHS = "Passes over the training set: at most 3000 of the head mlp, 250 of the learned variants."
+_EPOCHS = "Passes over the training set (default: at most 3000 for the mlp head, 250 for learned variants)."
 
 
 @options
 class Head(Seed):
-    """From the features of a cloud to its class."""
+    """Classification of the features."""
 
     head: str = option(
-        "The paper's network (mlp), linear discriminants (lda), support vectors (svm), or the best of them by"
-        " cross-validation on the training set; the network takes part from 1,000 clouds on.",
+        "The paper's network (mlp), linear discriminant analysis (lda), support vector machine (svm), or the"
+        " best of them by cross-validation on the training set (auto; tries mlp from 1,000 clouds on).",
         choices=("auto", "lda", "svm", "mlp"),
         default="auto",
     )
     normalise: str = option(
-        "Features of mean 0 and deviation 1 (standard), or as normal scores by their ranks in the training"
-        " set, from -3 to 3 (rank), which long tails do not distort; auto: standard, and where the head is"
-        " chosen too, the better of both for linear discriminants.",
+        "Scale features to mean 0 and deviation 1 (standard), or replace them by normal scores of their rank"
+        " in the training set, clipped to -3..3 (rank; robust to long tails). auto is standard; with head"
+        " auto, lda tries both.",
         choices=("auto", "standard", "rank"),
         default="auto",
     )
-    inner_folds: int = option("Folds of that cross-validation.", count(2), default=5)
+    inner_folds: int = option("Folds of the cross-validation that chooses the head.", count(2), default=5)
     epochs: int | None = option(_EPOCHS, count(1), default=None)
 
 
 @options
 class Regression(Seed):
-    """From the features of a cloud to a number."""
+    """Regression on the features."""
 
     head: str = option(
-        "Linear with a penalty on the coefficients (ridge), support vectors (svm), or the better of them"
-        " by cross-validation on the training set, which also chooses how strongly they are regularised.",
+        "Ridge regression (ridge), support vector regression (svm), or the better of the two by"
+        " cross-validation on the training set (auto), which also chooses the regularisation.",
         default="auto",
         choices=("auto", "ridge", "svm"),
     )
-    inner_folds: int = option("Folds of that cross-validation.", count(2), default=5)
+    inner_folds: int = option("Folds of the cross-validation that chooses the head.", count(2), default=5)
 
 
 @options
 class Watched:
-    """What a training shows, and where it is kept."""
+    """Progress and checkpoint of the training."""
 
     checkpoint: str | Path | None = option(
-        "A file that is written after every epoch. Where it exists, training goes on from it and ends with"
-        " the same weights as if it had not been stopped.",
+        "File written after every epoch. If it exists, training resumes from it and ends with the same"
+        " weights as an uninterrupted run.",
         on_command=False,
         default=None,
     )
     progress: bool | None = option(
-        "A line with loss, score and time left; by default on a terminal.", on_command=False, default=None
+        "Show loss, score and time left (default: on a terminal).", on_command=False, default=None
     )
 
 
 @options
 class Learned(Scales, Sums, Watched):
-    """Which features of every point, and the network that pools them."""
+    """Features of every point, and the network that pools them."""
 
     variant: str = option(
         "The paper's HFS-full, a network over the points pooled by mean and maximum (heatfield.nn.HFSFull),"
@@ -380,71 +380,80 @@ class Learned(Scales, Sums, Watched):
         default="full",
     )
     blocks: Sequence[str] | None = option(
-        "Of the cloud global, log_global and hds; of each point density, log_density, dimension, transition,"
-        " spectrum, gradient and neighbourhood. By default the paper's: no logarithms, none of the last two.",
+        "Per cloud: global, log_global, hds; per point: density, log_density, dimension, transition,"
+        " spectrum, gradient, neighbourhood (default: the paper's, i.e. all but the logarithms, gradient"
+        " and neighbourhood).",
         names,
         default=None,
     )
     transition: str | None = option(
-        "The scale transition by finite differences, as in the paper (the default), or in closed form.",
+        "Scale transition by finite differences, as in the paper (the default), or in closed form.",
         choices=("difference", "exact"), default=None,
     )  # fmt: skip
     cache: str | Path | None = option(
-        "A folder that keeps the features of the training clouds.", on_command=False, default=None
+        "Folder that caches the features of the training clouds.", on_command=False, default=None
     )
 
 
 @options
 class Device:
-    """Where a network computes."""
+    """Device of the network."""
 
-    device: str = option("cpu, cuda, ...; auto is a GPU if there is one.", default="auto")
+    device: str = option("cpu, cuda, ...; auto uses a GPU if there is one.", default="auto")
 
 
 @options
 class Prediction(Device):
-    """What is predicted, and where."""
+    """What is predicted, and on which device."""
 
     chain: str | None = option(
-        "Of molecules: one chain, or each for every chain as a cloud; by default as in the training.",
+        "Molecules: one chain, or 'each' to treat every chain as a cloud (default: as in training).",
         default=None,
     )
 
 
 @options
 class Optimisation(Seed, Device):
-    """How a network is trained. What is not given is the variant's own."""
+    """Training of the network; defaults depend on the variant."""
 
     network: Mapping[str, Any] | None = option(
         "Overrides of the network's arguments.", on_command=False, default=None
     )
     epochs: int | None = option(_EPOCHS, count(1), default=None)
-    batch_size: int | None = option("Clouds per step; 32.", count(2), default=None)
-    optimizer: str | None = option("adam for full, sgd for dgcnn.", choices=("adam", "sgd"), default=None)
+    batch_size: int | None = option("Clouds per step (default 32).", count(2), default=None)
+    optimizer: str | None = option(
+        "Optimizer (default: adam for full, sgd for dgcnn).", choices=("adam", "sgd"), default=None
+    )
     learning_rate: float | None = option(
-        "At the start; 1e-3 for full, 0.1 for dgcnn.", number(above=0), default=None
+        "Initial learning rate (default: 1e-3 for full, 0.1 for dgcnn).", number(above=0), default=None
     )
     final_rate: float | None = option(
-        "At the end; 0 for full, 1e-3 for dgcnn.", number(least=0), default=None
+        "Final learning rate (default: 0 for full, 1e-3 for dgcnn).", number(least=0), default=None
     )
-    weight_decay: float | None = option("0 for full, 1e-4 for dgcnn.", number(least=0), default=None)
+    weight_decay: float | None = option(
+        "Weight decay (default: 0 for full, 1e-4 for dgcnn).", number(least=0), default=None
+    )
     augment: bool | None = option(
-        "Of dgcnn: turn, scale, move and jitter the coordinates anew in every epoch; on by default.",
+        "dgcnn: rotate, scale, shift and jitter the coordinates in every epoch (default: on).",
         default=None,
     )
     validation: float | None = option(
-        "Fraction of every class held out for validation.", number(above=0, below=1), default=None
+        "Fraction of every class held out for validation (default: none).",
+        number(above=0, below=1),
+        default=None,
     )
     patience: int | None = option(
-        "Stop after so many epochs without a better validation loss, and keep the best weights.",
+        "Stop after this many epochs without a better validation loss; the best weights are used.",
         count(1),
         default=None,
     )
     train_points: int | None = option(
-        "Points of each cloud drawn anew for every epoch; prediction uses all.", count(1), default=None
+        "Points drawn from each cloud in every epoch (default: all); prediction always uses all.",
+        count(1),
+        default=None,
     )
     whole_epochs: int | None = option(
-        "With train_points: the last epochs that use all points nevertheless; 15 of 100.",
+        "With train_points: number of final epochs that use all points (default: 15 %).",
         count(0),
         default=None,
     )
@@ -452,15 +461,16 @@ class Optimisation(Seed, Device):
 
 @options
 class Training(Optimisation):
-    """How a network that classifies is trained. What is not given is the variant's own."""
+    """Training of the network; defaults depend on the variant."""
 
     label_smoothing: float | None = option(
-        "Total target probability of the wrong classes; 0 for full, 0.2 for dgcnn.",
+        "Label smoothing: total target probability of the wrong classes (default: 0 for full, 0.2 for"
+        " dgcnn).",
         number(least=0, below=1),
         default=None,
     )
     class_weight: str | Mapping[Any, float] | None = option(
-        "Weight of each class in the loss, or balanced.", default=None
+        "Weight of each class in the loss, or 'balanced' (default: equal weights).", default=None
     )
 
 
@@ -472,11 +482,11 @@ def _folds(value: Any, name: str) -> int:
 
 @options
 class Folds:
-    """How a model is validated."""
+    """Validation of the model."""
 
     folds: int = option(
-        "Folds of the cross-validation, of whole files or groups of files; fewer where a class has fewer, 0"
-        " for none.",
+        "Folds of the cross-validation, by file or by group of files; fewer if a class has fewer; 0 for"
+        " none.",
         _folds,
         default=5,
     )
@@ -484,70 +494,83 @@ class Folds:
 
 @options
 class Limits:
-    """What is refused of a file."""
+    """Limits on files."""
 
     invalid: str = option(
-        "Points that are NaN or infinite: an error, or left out.", choices=("raise", "drop"), default="raise"
+        "NaN or infinite points: raise an error, or drop them.", choices=("raise", "drop"), default="raise"
     )
     max_bytes: int | None = option(
-        "Most bytes that a file may unpack to; by its size, at least 16 MiB.", count(1), default=None
+        "Maximum decompressed size of a file in bytes (default: depends on the file size, at least 16 MiB).",
+        count(1),
+        default=None,
     )
 
 
 @options
 class Reading(Limits):
-    """How files become points."""
+    """Reading files as points."""
 
     budget: int | None = option(
-        "At most so many points per cloud; all points, 1,024 on skeletons and meshes.", count(1), default=None
+        "Maximum number of points per cloud (default: all; 1,024 on skeletons and meshes).",
+        count(1),
+        default=None,
     )
     nodes: bool = option(
-        "Take the nodes of skeletons and the vertices of meshes; else points are spread evenly by arc"
+        "Use the nodes of skeletons and the vertices of meshes instead of points sampled evenly by arc"
         " length or area.",
         default=False,
     )
     sampling: str = option(
-        "How points are chosen for a budget; auto: by arc length on skeletons, by area on meshes, else at"
-        " random.",
+        "How points are sampled for the budget; auto is by arc length on skeletons, by area on meshes, and"
+        " random otherwise.",
         choices=("auto", "random", "farthest", "voxel"),
         default="auto",
     )
-    seed: int = option("Seed of the choice, mixed with the file's name.", count(0), default=0)
+    seed: int = option("Seed of the sampling, combined with the file name.", count(0), default=0)
     dims: int | None = option(
-        "Coordinates per point where no names tell; of a folder those of most files.", count(1), default=None
+        "Coordinates per point, if column names do not tell (default: in a folder, as in most files).",
+        count(1),
+        default=None,
     )
     xyz: Sequence[str] | None = option(
-        "Names of the columns that are the coordinates; by default x, y, z, also as 'Position X [nm]'.",
+        "Names of the coordinate columns (default: x, y, z or similar, such as 'Position X [nm]').",
         names,
         default=None,
     )
-    atoms: str | Sequence[str] = option("Of molecules: CA, all, or names such as N,CA,C.", default="CA")
-    chain: str | None = option("Of molecules: one chain.", default=None)
-    model: int | None = option("Of molecules: one model, counted from 1; None for all.", count(1), default=1)
-    altloc: str | None = option("Of molecules: one alternative location; the most occupied.", default=None)
+    atoms: str | Sequence[str] = option("Molecules: CA, all, or atom names such as N,CA,C.", default="CA")
+    chain: str | None = option("Molecules: read only this chain (default: all).", default=None)
+    model: int | None = option(
+        "Molecules: number of the model, from 1; in Python, None reads all.", count(1), default=1
+    )
+    altloc: str | None = option(
+        "Molecules: alternative location (default: the one with the highest occupancy).", default=None
+    )
     orphans: str = option(
-        "Of neurons: nodes whose parent is missing are an error, or roots.", choices=("raise", "root"),
+        "Neurons: a node whose parent is missing raises an error, or becomes a root.",
+        choices=("raise", "root"),
         default="raise",
-    )  # fmt: skip
-    soma: str = option("Of neurons: the nodes of the cell body.", choices=("keep", "drop"), default="keep")
+    )
+    soma: str = option(
+        "Neurons: keep or drop the nodes of the cell body.", choices=("keep", "drop"), default="keep"
+    )
 
 
 @options
 class Local(Threads):
-    """Work on this machine, and what is shown meanwhile."""
+    """Cores and progress."""
 
     progress: bool | None = option(
-        "Progress bars; by default for work of more than two seconds.", default=None
+        "Show progress bars (default: for work of more than two seconds).", default=None
     )
 
 
 @options
 class Run(Local):
-    """Where the work is done, and what is shown meanwhile."""
+    """Workers and progress."""
 
     executor: Any = option(
-        "Who does the work: threads, processes, local:N or the address of a Dask scheduler; in Python also a"
-        " client of Dask or any executor of concurrent.futures. By default this machine.",
+        "Where tasks run: threads, processes, local:N or the address of a Dask scheduler; in Python also a"
+        " Dask client or any concurrent.futures executor (default: this machine).",
         default=None,
     )
 
@@ -557,7 +580,7 @@ class PointFiles:
     """Files with signatures at every point."""
 
     point_channels: Sequence[str] | None = option(
-        f"Which signatures: {', '.join(c.name for c in table_channels())} (the default), local_type,"
+        f"Signatures to write: {', '.join(c.name for c in table_channels())} (the default), local_type,"
         f" {', '.join(c.name for c in CHANNELS if c.in_table and c.on_request)}.",
         names,
         default=None,
@@ -569,23 +592,23 @@ class PointFiles:
 
 @options
 class Retrieval:
-    """How clouds are compared in an index."""
+    """Comparison of clouds in an index."""
 
     metric: str = option(
-        "Distance of standardised descriptors; one minus the cosine of their angle; or distance of linear"
-        " discriminants, which are learned from the classes.",
+        "Euclidean or cosine distance of standardised descriptors, or distance of linear discriminants"
+        " learned from the classes.",
         choices=("euclidean", "cosine", "learned"),
         default="euclidean",
     )
     search: str = option(
-        "Compare with every cloud, or with those of some cells only (by faiss); auto is approximate from"
-        " 50,000 clouds on, where faiss is installed.",
+        "Compare with every cloud, or approximately with faiss; auto is approximate from 50,000 clouds on if"
+        " faiss is installed.",
         choices=("auto", "exact", "approximate"),
         default="auto",
     )
     recall: float = option(
-        "Fraction of the ten nearest that an approximate search must find; measured on 200 of its own clouds"
-        " when the index is built.",
+        "Fraction of the ten nearest neighbours that an approximate search must find, measured on 200 of the"
+        " clouds when the index is built.",
         number(above=0, below=1),
         default=0.95,
     )
@@ -601,15 +624,15 @@ class Report:
     """The page about a folder."""
 
     folds: int = option(
-        "Folds of the cross-validation; fewer where a class has fewer clouds.", count(2), default=5
+        "Folds of the cross-validation; fewer if a class has fewer clouds.", count(2), default=5
     )
     embedding: str = option(
-        "The map: principal components, or UMAP, which auto takes where it is installed.",
+        "Map of the clouds: principal components or UMAP; auto uses UMAP if it is installed.",
         choices=("auto", "pca", "umap"),
         default="auto",
     )
     image: str = option(
-        "Format of the figures in the page; svg is for print.", choices=("png", "svg"), default="png"
+        "Format of the figures in the page; svg for print.", choices=("png", "svg"), default="png"
     )
 
 
@@ -618,11 +641,11 @@ class View:
     """The page about one cloud."""
 
     most_points: int = option(
-        "Draw at most so many points, chosen at random, with their signatures in the whole cloud.",
+        "Maximum number of points drawn, chosen at random; signatures are those in the whole cloud.",
         count(1),
         default=200_000,
     )
-    theme: str = option("Colours of the page at first.", choices=("auto", "dark", "light"), default="auto")
+    theme: str = option("Initial colours of the page.", choices=("auto", "dark", "light"), default="auto")
 
 
 @options
@@ -631,22 +654,23 @@ class Pattern:
 
     simulations: int = option("Number of simulated patterns.", count(1), default=999)
     distances: Sequence[float] | None = option(
-        "Distances to look at; 24, from a fifth of the mean spacing to a quarter of the window's shortest"
-        " side. They must not be chosen by a look at the pattern.",
+        "Distances to test (default: 24, from a fifth of the mean spacing to a quarter of the window's"
+        " shortest side). Do not choose them after looking at the pattern.",
         default=None,
     )
     lengths: Sequence[float] | None = option(
-        "Lengths sqrt(t) in the unit of the data instead; a distance is twice a length.",
+        "Lengths sqrt(t) in the unit of the data, instead of distances (distance = 2 sqrt(t)).",
         lambda value, _: as_lengths(value),
         default=None,
     )
     statistic: str = option(
         "The heat response C2(t), the logarithm of the smoothed density of pairs, or both curves in one"
-        " test. The response alone says little of regular patterns: fewer pairs lower E2 and its slope.",
+        " test. The response alone has little power against regular patterns: fewer pairs lower E2 and its"
+        " slope.",
         choices=("both", "response", "pairs"),
         default="both",
     )
-    level: float = option("Level of the test.", number(above=0, below=1), default=0.05)
+    level: float = option("Significance level of the test.", number(above=0, below=1), default=0.05)
     random_state: int = option("Seed of the simulations.", count(0), default=0)
 
 
@@ -661,59 +685,61 @@ def _class_weight(value: Any, name: str) -> Any:
 
 @options
 class PointTraining(Lengths, Tolerance, Seed):
-    """How labels of points are learnt."""
+    """Training on labelled points."""
 
     blocks: Sequence[str] | None = option(
         "Some of density (its logarithm), dimension, transition, spectrum, shape (linearity, planarity,"
-        " sphericity, verticality), direction (how upright the direction of the largest extent is), gradient,"
-        " fine (these at the first length over the root of ten), neighbourhood (how much the others vary"
-        " around a point; several times as slow as all others together) and height (above the lowest points"
-        " of the cell). By default all but neighbourhood.",
+        " sphericity, verticality), direction (verticality of the direction of largest extent), gradient,"
+        " fine (the above at the smallest length divided by sqrt(10)), neighbourhood (variation of the others"
+        " around a point; several times slower than all others together) and height (above the lowest"
+        " points of the grid cell) (default: all but neighbourhood).",
         names,
         default=None,
     )
     columns: Sequence[str] | None = option(
-        "Columns of the files that are features too, such as intensity or return_number.", names, default=None
+        "File columns to use as additional features, such as intensity or return_number.", names, default=None
     )
     cell: float | None = option(
-        "Side of the square cells of height; four times the largest length.", number(above=0), default=None
+        "Cell size of the ground grid for height features (default: four times the largest length).",
+        number(above=0),
+        default=None,
     )
     iterations: int = option("Trees per class.", count(1), default=150)
     class_weight: str | Mapping[Any, float] | None = option(
-        "Weight of each class: balanced, none, or in Python a mapping.", _class_weight, default="balanced"
+        "Class weights: balanced, none, or in Python a mapping.", _class_weight, default="balanced"
     )
     points_per_class: int = option(
-        "At most so many training points per class, drawn evenly from the clouds.", count(1), default=50_000
+        "Maximum number of training points per class, drawn evenly from the clouds.", count(1), default=50_000
     )
 
 
 @options
 class PointValidation(Folds):
-    """How labels of points are validated."""
+    """Validation on labelled points."""
 
     test_points: int = option(
-        "At most so many points of each file are used for validation.", count(1), default=200_000
+        "Maximum number of points per file used for validation.", count(1), default=200_000
     )
 
 
 @options
 class Tiling(Limits):
-    """Tiles that are one cloud."""
+    """Tiles of one cloud."""
 
     overlap: str = option(
-        "Where tiles overlap: every point of every file counts (keep), or a point belongs to the tile whose"
-        " centre is nearest, and is left out of the others (drop).",
+        "Where tiles overlap: use every point of every file (keep), or only those in the tile whose centre is"
+        " nearest (drop).",
         choices=("keep", "drop"),
         default="keep",
     )
     format: str | None = option(
-        "Of the tiles that are written; that of the tile, Parquet for formats other than LAS and LAZ.",
+        "Format of the output tiles (default: as the input, Parquet for formats other than LAS and LAZ).",
         choices=("las", "laz", "parquet"),
         default=None,
     )
     memory: float | None = option(
-        "Most GiB of memory: of all tasks at a time on this machine, of each task on a cluster; half of the"
-        " machine's, or what the workers have.",
+        "Memory limit in GiB: of all tasks together on this machine, of each task on a cluster (default: half"
+        " of the machine's memory, or the workers' limit).",
         number(above=0),
         default=None,
     )

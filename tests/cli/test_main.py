@@ -84,7 +84,7 @@ WRONG = [
     (["view", "a.xyz", "--n-scales", "many"], "argument --n-scales: invalid int value: 'many'"),
     (
         ["view", "a.xyz", "--lengths", "1,far"],
-        "must be numbers with commas between them, got 'far' in '1,far'",
+        "must be comma-separated numbers, got 'far' in '1,far'",
     ),
     (["view", "a.xyz", "--theme", "pink"], "invalid choice: 'pink'"),
     (
@@ -102,7 +102,7 @@ WRONG = [
         "(did you mean --n-scales?); see 'heatfield search build",
     ),
     (["search", "remove", "absent"], "the following arguments are required: NAME"),
-    (["pattern", "a.xyz", "--window", "0,0,a,1"], "must be numbers with commas between them, got 'a'"),
+    (["pattern", "a.xyz", "--window", "0,0,a,1"], "must be comma-separated numbers, got 'a'"),
     (["pattern", "a.xyz", "--window", "0,0,1,1", "--polygon", "b.csv"], "not allowed with argument --window"),
     (["info"], "the following arguments are required: FILE"),
     (["info", "absent.ply"], "absent.ply: no such file"),

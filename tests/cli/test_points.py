@@ -43,7 +43,7 @@ def test_the_verbs_write_what_the_functions_write(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["train", "a.npy", "-o", "m", "--lengths", "a,b"], "must be numbers with commas"),
+        (["train", "a.npy", "-o", "m", "--lengths", "a,b"], "must be comma-separated numbers"),
         (["train", "a.npy", "-o", "m", "--folds", "1"], "folds must be at least 2, or 0"),
         (["train", "a.npy", "-o", "m", "--nodes"], "unrecognized arguments: --nodes"),
         (["predict", "none", "a.npy", "-o", "o"], "none: there is no model"),

@@ -53,7 +53,7 @@ def test_a_cut_tile_is_exit_code_one(tiles, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--lengths", "1,b"], "must be numbers with commas between them, got 'b'"),
+        (["--lengths", "1,b"], "must be comma-separated numbers, got 'b'"),
         (["--lengths", "3,2"], "lengths must increase"),
         (["--point-channels", "colour"], "point_channels must be one of"),
         (["--memory", "0.0001"], "does not fit into 0.0001 GiB"),

@@ -209,5 +209,5 @@ def test_the_verb_says_what_the_table_notes(trained, tmp_path, capsys):
     words = ["predict", str(tmp_path / "m"), str(tmp_path / "far.ply"), "-o", str(tmp_path / "p.csv")]
     assert main(words) == 0
     said = capsys.readouterr().err
-    assert "1 of 1 clouds are unlike the training set, see the column note" in said
+    assert "1 of 1 clouds are unlike the training set, see the note column" in said
     assert model.uncalibrated() in said

@@ -1,4 +1,4 @@
-"""The command line; each verb (`verbs`) calls functions of the library, and is loaded when it is called."""
+"""The command line: each subcommand (`verbs`) calls functions of the library and is loaded on demand."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ BENCH = "heatfield_bench"  # of another distribution
 _PATIENCE = 1.5  # seconds in which a stopped command may end in order
 
 VERBS = {
-    "describe": "turn files into a table of features, one row per cloud",
-    "survey": "turn tiles that are one cloud into tiles with signatures at every point",
-    "train": "learn to classify files, with cross-validation, and save the model",
-    "predict": "classify files with a model that was trained before",
-    "points": "label every point of files: train on labelled points, or predict",
-    "info": "say what is in a file, and what describing it would cost",
-    "view": "make a page to look at one cloud: turn it, colour it, step through the scales",
-    "report": "make a page about a folder: map, spectra, classes, neighbours, outliers",
-    "bench": "compute the tables of the paper, and show them beside the published figures",
-    "search": "index clouds, and find those most like a file",
-    "pattern": "test a point pattern: clustered, regular or random, and at which distances",
-    "demo": "describe and classify built-in data, and draw two pictures",
-    "docs": "open the documentation, or say where it is",
+    "describe": "compute a table of features, one row per cloud",
+    "survey": "compute signatures at every point of a cloud split into tiles",
+    "train": "train and cross-validate a classifier of clouds, and save it",
+    "predict": "classify files with a trained model",
+    "points": "label every point of a cloud: train on labelled points, or predict",
+    "info": "show what a file contains and how long describing it would take",
+    "view": "write an interactive page of one cloud: rotate it, colour it, step through the scales",
+    "report": "write a page about a folder of clouds: map, spectra, classes, neighbours, outliers",
+    "bench": "compute the paper's tables and compare them with the published figures",
+    "search": "index clouds and find the most similar ones",
+    "pattern": "test whether a point pattern is clustered, regular or random, and at which distances",
+    "demo": "describe and classify built-in data and draw two pictures",
+    "docs": "open the documentation, or print where it is",
 }
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one sentence with the way out."""
+    """A parser whose errors are one sentence that says how to get help."""
 
-    called: Parser | None = None  # the parser of the verb, or of the verb's own verb
+    called: Parser | None = None  # the parser of the verb or of its subcommand
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is; exit code 2."""
@@ -119,7 +119,7 @@ def functions_of(verb: str) -> tuple[Callable[[Parser], None], Callable[[argpars
 
 @contextmanager
 def _spoken_warnings(verb: str) -> Iterator[None]:
-    """The library's warnings as lines of the command."""
+    """Print the library's warnings as lines of the command."""
     from .._base.check import HeatFieldWarning
 
     with warnings.catch_warnings():
@@ -138,11 +138,11 @@ def _spoken_warnings(verb: str) -> Iterator[None]:
 
 @contextmanager
 def prompt_stop() -> Iterator[None]:
-    """End the process where Ctrl-C was pressed and the block is not left within a second and a half.
+    """End the process if the block is not left within 1.5 seconds of Ctrl-C.
 
-    Python hears Ctrl-C between two of its own steps, so one long call into compiled code (support vectors,
-    a decomposition, a transform) would be worked off first. Such a process is ended at once; results appear
-    under their names whole or not at all, so nothing half done is left but files that the next run clears.
+    Python handles Ctrl-C only between its own instructions, so a long call into compiled code (an SVM, a
+    decomposition, a transform) would run to its end first. Files are written atomically, so ending the
+    process leaves only temporary files, which the next run removes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals belong to the main thread

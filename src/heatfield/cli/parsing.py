@@ -1,4 +1,4 @@
-"""Parsers made of the options: one flag per option, with the option's own name, check and help text."""
+"""Parsers made from the options: one flag per option, with its name, check and help text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
-# How the words of an option are read, by its type without "None".
+# How the text of an option is parsed, by its type without "None".
 _READ: dict[str, Callable[[str], Any]] = {"int": int, "float": float}
 
 
@@ -66,28 +66,28 @@ def _add_option(parser: Any, entry: Field[Any]) -> None:
 
 
 def listed(text: str, one: Callable[[str], Any]) -> list[Any]:
-    """Words or numbers with commas between them."""
+    """Comma-separated words or numbers."""
     found = []
     for word in text.split(","):
         try:
             found.append(one(word.strip()))
         except ValueError:
-            problem = f"must be numbers with commas between them, got {word.strip()!r} in {text!r}"
+            problem = f"must be comma-separated numbers, got {word.strip()!r} in {text!r}"
             raise argparse.ArgumentTypeError(problem) from None
     return found
 
 
 def add_paths(parser: argparse.ArgumentParser, name: str = "paths") -> None:
     """The files that a verb reads."""
-    words = "files, folders, patterns in quotes, or URLs"
+    words = "files, folders, quoted glob patterns or URLs"
     parser.add_argument(name, nargs="+", metavar=name.upper().removesuffix("S"), help=words)
 
 
 def add_tables(parser: argparse.ArgumentParser, *names: str) -> None:
     """Tables with the classes and the groups of files."""
     words = {
-        "labels": "classes from a table with the columns file, label (default: each folder is a class)",
-        "groups": "a table with the columns file, group: no group is on both sides of a split",
+        "labels": "table with the columns file and label (default: each folder is a class)",
+        "groups": "table with the columns file and group; a group is never split between training and test",
     }
     for name in names:
         parser.add_argument(f"--{name}", type=Path, metavar="CSV", help=words[name])
@@ -97,8 +97,8 @@ def add_tables(parser: argparse.ArgumentParser, *names: str) -> None:
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
-    """The flag that silences a verb; results and errors are printed nevertheless."""
-    parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
+    """The flag that silences a verb; results and errors are still printed."""
+    parser.add_argument("--quiet", action="store_true", help="print no progress and no summary")
 
 
 def say(options: argparse.Namespace, text: str) -> None:

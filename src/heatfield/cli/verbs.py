@@ -55,19 +55,19 @@ def add_describe(parser: argparse.ArgumentParser) -> None:
 
     add_paths(parser)
     parser.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="FILE", help="the table: .parquet, .csv or .npz"
+        "-o", "--out", type=Path, required=True, metavar="FILE", help="output table: .parquet, .csv or .npz"
     )
     add_tables(parser, "labels")
     parser.add_argument(
         "--per-point", choices=POINT_SUFFIXES, metavar="FORMAT",
-        help=f"also write signatures at every point, one file per cloud: {', '.join(POINT_SUFFIXES)}",
+        help=f"also write the signatures of every point, one file per cloud: {', '.join(POINT_SUFFIXES)}",
     )  # fmt: skip
     add_options(parser, *_DESCRIBE)
     add_quiet(parser)
 
 
 def run_describe(options: argparse.Namespace) -> int:
-    """0: all described. 1: some files could not be, see NAME.errors.csv."""
+    """0: all described. 1: some files failed, see NAME.errors.csv."""
     from ..workflows.describe import describe_files
     from ..workflows.files import skeleton_words
 
@@ -82,7 +82,7 @@ def run_describe(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     files = len(table) + len(table.errors)
     say(options, f"{len(table)} of {files} clouds -> {options.out}" + (
-        f"; {table.resumed} were done before" if table.resumed else ""
+        f"; {table.resumed} were already done" if table.resumed else ""
     ))  # fmt: skip
     say(options, f"{seconds:.1f} s, {(files - table.resumed) / seconds:.1f} clouds per second")
     say(options, skeleton_words(table.files, Reading(**table.settings["reading"])))
@@ -102,7 +102,7 @@ def add_survey(parser: argparse.ArgumentParser) -> None:
 
     add_paths(parser, "tiles")
     parser.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="FOLDER", help="where tiles with signatures go"
+        "-o", "--out", type=Path, required=True, metavar="FOLDER", help="folder for the tiles with signatures"
     )
     add_options(parser, *_SURVEY, leave_out=LEFT_OUT)
     add_quiet(parser)
@@ -127,10 +127,10 @@ _TRAIN = (AnyVariant, Head, Training, Folds, Reading, Run)
 
 def add_train(parser: argparse.ArgumentParser) -> None:
     """``heatfield train``: see `train_files`."""
-    parser.add_argument("folder", metavar="FOLDER", help="a folder with one folder for each class")
+    parser.add_argument("folder", metavar="FOLDER", help="a folder with one subfolder per class")
     parser.add_argument(
         "-o", "--out", type=Path, required=True, metavar="MODEL",
-        help="the model, a new folder, or one that holds an older model",
+        help="folder of the model; an older model in it is replaced",
     )  # fmt: skip
     add_tables(parser, "labels", "groups")
     add_options(parser, *_TRAIN)
@@ -166,10 +166,10 @@ def run_train(options: argparse.Namespace) -> int:
 
 def add_predict(parser: argparse.ArgumentParser) -> None:
     """``heatfield predict``: see `predict_files`."""
-    parser.add_argument("model", metavar="MODEL", help="a folder that 'heatfield train' wrote")
+    parser.add_argument("model", metavar="MODEL", help="a model folder written by 'heatfield train'")
     add_paths(parser)
     parser.add_argument(
-        "-o", "--out", type=Path, metavar="FILE", help="the table, a .csv (default: labels are printed)"
+        "-o", "--out", type=Path, metavar="FILE", help="output table, a .csv (default: print the labels)"
     )
     add_options(parser, Prediction, Local)
     add_quiet(parser)
@@ -190,7 +190,7 @@ def run_predict(options: argparse.Namespace) -> int:
         print(f"heatfield predict: {found.uncalibrated}", file=sys.stderr)
     odd = sum(bool(note) for note in found.notes)
     if odd:
-        words = f"{odd} of {len(found)} clouds are unlike the training set, see the column note"
+        words = f"{odd} of {len(found)} clouds are unlike the training set, see the note column"
         print(f"heatfield predict: {words}", file=sys.stderr)
     return failed_files("predict", found.errors, files, options.out.with_suffix(".errors.csv"))
 
@@ -203,31 +203,33 @@ _POINTS = (PointTraining, PointValidation, Reading, Run)
 def add_points(parser: argparse.ArgumentParser) -> None:
     """``heatfield points train`` and ``predict``: see `train_points` and `predict_points`."""
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True, title="jobs")
-    train = jobs.add_parser("train", help="learn from files whose points have labels")
+    train = jobs.add_parser("train", help="train on files with labelled points")
     add_paths(train)
     train.add_argument(
         "-o", "--out", type=Path, required=True, metavar="MODEL",
-        help="the model, a new folder, or one that holds an older model",
+        help="folder of the model; an older model in it is replaced",
     )  # fmt: skip
     train.add_argument(
-        "--label", metavar="COLUMN", help="column of the labels (default classification, else label)"
+        "--label", metavar="COLUMN", help="column with the labels (default: classification, else label)"
     )
     train.add_argument(
         "--ignore", metavar="A,B", type=lambda text: text.split(","), default=(),
-        help="label values to ignore, such as 0,1 (unclassified) in LAS",
+        help="label values to ignore, e.g. 0,1 (unclassified) in LAS",
     )  # fmt: skip
     add_tables(train, "groups")
     add_options(train, *_POINTS, leave_out=["nodes"])
     add_quiet(train)
-    predict = jobs.add_parser("predict", help="label every point of other files")
-    predict.add_argument("model", type=Path, metavar="MODEL", help="a folder that points train wrote")
+    predict = jobs.add_parser("predict", help="label every point of files with a trained model")
+    predict.add_argument(
+        "model", type=Path, metavar="MODEL", help="a model folder written by 'heatfield points train'"
+    )
     add_paths(predict)
     predict.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="FOLDER", help="a folder for the labelled files"
+        "-o", "--out", type=Path, required=True, metavar="FOLDER", help="folder for the labelled files"
     )
     predict.add_argument(
         "--format", metavar="FORMAT",
-        help="las, laz, ply, parquet, csv or npz (default: as the file, laz for other kinds)",
+        help="las, laz, ply, parquet, csv or npz (default: that of the file, laz for all others)",
     )  # fmt: skip
     add_options(predict, Run)
     add_quiet(predict)
@@ -255,7 +257,7 @@ def _train_points(options: argparse.Namespace) -> int:
     if model.validation_ is not None:
         say(options, scores_as_text(model.validation_))
     elif getattr(options, "folds", PointValidation.folds):
-        say(options, "no validation: it needs at least two files or groups")
+        say(options, "no validation: needs at least two files or groups")
     say(options, f"model -> {options.out}")
     failures = options.out.with_name(options.out.name + ".errors.csv")
     return failed_files("points", model.errors, notes["files"] + len(model.errors), failures)
@@ -271,7 +273,7 @@ def _predict_points(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     count = len(files) + len(files.errors)
     say(options, f"{len(files)} of {count} files -> {options.out}" + (
-        f"; {files.resumed} were done before" if files.resumed else ""
+        f"; {files.resumed} were already done" if files.resumed else ""
     ))  # fmt: skip
     say(options, f"{files.points:,} points, {seconds:.1f} s")
     return failed_files("points", files.errors, count, options.out / "predict.errors.csv")
@@ -310,7 +312,9 @@ _VIEW = (Scales, View, Reading, Local)
 def add_view(parser: argparse.ArgumentParser) -> None:
     """``heatfield view``: see `view_file`."""
     parser.add_argument("file", metavar="FILE", help="a file of points")
-    parser.add_argument("-o", "--out", default="view.html", metavar="PAGE", help="default view.html")
+    parser.add_argument(
+        "-o", "--out", default="view.html", metavar="PAGE", help="output page (default view.html)"
+    )
     add_options(parser, *_VIEW)
     add_quiet(parser)
 
@@ -336,13 +340,15 @@ _REPORT = (Features, Head, Report, Reading, Run)
 def add_report(parser: argparse.ArgumentParser) -> None:
     """``heatfield report``: see `report_files`."""
     parser.add_argument(
-        "folder", metavar="FOLDER", help="clouds; where they lie in folders below it, these are the classes"
+        "folder", metavar="FOLDER", help="a folder of clouds; its subfolders, if any, are the classes"
     )
-    parser.add_argument("-o", "--out", default="report.html", metavar="PAGE", help="default report.html")
+    parser.add_argument(
+        "-o", "--out", default="report.html", metavar="PAGE", help="output page (default report.html)"
+    )
     add_tables(parser, "labels", "groups")
     parser.add_argument(
         "--figures", type=Path, metavar="FOLDER",
-        help="also each figure as figure-NAME.svg: map, spectra, confusion, blocks, scales",
+        help="also write each figure as figure-NAME.svg: map, spectra, confusion, blocks, scales",
     )  # fmt: skip
     add_options(parser, *_REPORT)
     add_quiet(parser)
@@ -363,7 +369,7 @@ def run_report(options: argparse.Namespace) -> int:
         **given(options, *_REPORT),
     )
     table, errors = result.table, result.errors
-    done = f"; {table.resumed} were done before" if table.resumed else ""
+    done = f"; {table.resumed} were already done" if table.resumed else ""
     say(options, f"{len(table)} of {len(table) + len(errors)} clouds{done}")
     say(options, skeleton_words(table.files, Reading(**table.settings["reading"])))
     say(options, f"{result.path}: {file_size(result.path)} after {time.perf_counter() - started:.1f} s")
@@ -380,32 +386,40 @@ _INDEX = (Features, Retrieval, Reading, Run)
 def add_search(parser: argparse.ArgumentParser) -> None:
     """``heatfield search``: see `build_index`, `add_to_index`, `remove_from_index`, `query_index`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    files = "files, folders, patterns in quotes, URLs, or a table of features"
+    files = "files, folders, quoted glob patterns, URLs, or a table of features"
 
     def action(name: str, words: str) -> argparse.ArgumentParser:
         own = actions.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
         if name != "build":
-            own.add_argument("index", metavar="INDEX", help="a folder that 'heatfield search build' wrote")
+            own.add_argument(
+                "index", metavar="INDEX", help="an index folder written by 'heatfield search build'"
+            )
         return own
 
-    build = action("build", "index files, or a table that 'heatfield describe' wrote")
+    build = action("build", "index files, or a table written by 'heatfield describe'")
     build.add_argument(
-        "paths", nargs="+", metavar="PATH", help=f"{files}; of one folder, folders are classes"
+        "paths", nargs="+", metavar="PATH", help=f"{files}; subfolders of a single folder are classes"
     )
-    build.add_argument("-o", "--out", required=True, metavar="INDEX", help="the index, a new folder")
-    build.add_argument("--evaluate", action="store_true", help="print how well clouds find their class")
-    query = action("query", "find the clouds of an index that are most like files")
+    build.add_argument(
+        "-o", "--out", required=True, metavar="INDEX", help="folder of the index, which must not exist yet"
+    )
+    build.add_argument("--evaluate", action="store_true", help="print retrieval scores")
+    query = action("query", "find the clouds of an index most similar to files")
     add_paths(query)
     query.add_argument("-k", type=int, default=10, metavar="K", help="hits per file (default 10)")
-    query.add_argument("-o", "--out", type=Path, metavar="FILE", help="the table, a .csv (default: printed)")
-    query.add_argument("--page", type=Path, metavar="PAGE", help="also a page with thumbnails, a .html")
-    add = action("add", "add files to an index, described as those that it was built from")
+    query.add_argument(
+        "-o", "--out", type=Path, metavar="FILE", help="output table, a .csv (default: print it)"
+    )
+    query.add_argument("--page", type=Path, metavar="PAGE", help="also write a page with thumbnails, a .html")
+    add = action("add", "add files to an index, with the options it was built with")
     add.add_argument("paths", nargs="+", metavar="PATH", help=files)
-    add.add_argument("--label", metavar="WORD", help="one class for all that is added")
+    add.add_argument("--label", metavar="WORD", help="one class for all added clouds")
     for own in (build, add):
         add_tables(own, "labels")
-    remove = action("remove", "remove clouds from an index by their names, which a query shows")
-    remove.add_argument("names", nargs="+", metavar="NAME", help="names, or patterns of names in quotes")
+    remove = action("remove", "remove clouds from an index by name")
+    remove.add_argument(
+        "names", nargs="+", metavar="NAME", help="names as shown by a query, or quoted glob patterns"
+    )
     for own, groups in ((build, _INDEX), (query, (Run,)), (add, (Run,)), (remove, ())):
         add_options(own, *groups)
         add_quiet(own)
@@ -472,15 +486,17 @@ def add_pattern(parser: argparse.ArgumentParser) -> None:
     window = parser.add_mutually_exclusive_group()
     window.add_argument(
         "--window", type=lambda text: listed(text, float), metavar="X0,Y0,X1,Y1",
-        help="corners of the rectangle or box in which it was observed (default: the bounding box)",
+        help="corners of the observation window, a rectangle or box (default: the bounding box)",
     )  # fmt: skip
-    window.add_argument("--polygon", metavar="FILE", help="vertices of a polygon instead, a file of points")
+    window.add_argument(
+        "--polygon", metavar="FILE", help="polygonal window instead: a file with its vertices"
+    )
     parser.add_argument(
         "--intensity", metavar="FILE",
-        help="null-model intensity: a table x,y,value; the nearest row counts",
+        help="null-model intensity: a table x,y,value (nearest-neighbour lookup)",
     )  # fmt: skip
-    parser.add_argument("-o", "--out", metavar="FILE", help="the result, a .json")
-    parser.add_argument("--plot", metavar="PICTURE", help="the curves, a .png or .svg")
+    parser.add_argument("-o", "--out", metavar="FILE", help="write the result to a .json")
+    parser.add_argument("--plot", metavar="PICTURE", help="plot the curves to a .png or .svg")
     add_options(parser, *_PATTERN)
     add_quiet(parser)
 
@@ -518,7 +534,7 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """Describe, classify, draw, and say where everything is."""
+    """Describe, classify, draw, and print the paths of the results."""
     from ..workflows.demo import FILES, demo
 
     found = demo(options.out, clouds=options.clouds, **given(options, Threads))
@@ -542,12 +558,12 @@ def add_docs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "page", nargs="?", metavar="PAGE",
         help="a name such as HeatField or plot.pipeline, a page such as guide/view, or a word of its name"
-        " or title such as columns (default: the start)",
+        " or title such as columns (default: the start page)",
     )  # fmt: skip
     parser.add_argument(
-        "--site", type=Path, metavar="FOLDER", help="the built site (default: that of the clone)"
+        "--site", type=Path, metavar="FOLDER", help="folder of the built site (default: that of the clone)"
     )
-    parser.add_argument("--where", action="store_true", help="print the address only, open nothing")
+    parser.add_argument("--where", action="store_true", help="only print the address")
 
 
 def run_docs(options: argparse.Namespace) -> int:
@@ -559,5 +575,5 @@ def run_docs(options: argparse.Namespace) -> int:
     page = find_page(find_site(options.site), options.page).as_uri()
     print(page)
     if not options.where and not webbrowser.open(page):
-        print("no browser could be started: open the address above")
+        print("could not start a browser; open the address above")
     return 0
