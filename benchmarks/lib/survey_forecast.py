@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.lib.terrain import DENSITY
-from heatfield._survey.plan import GRIDS, Plan, Whole, grid_points, grid_seconds, tile_grids, tile_seconds
+from heatfield._survey.plan import (
+    GRIDS,
+    SurveyPlan,
+    Whole,
+    grid_points,
+    grid_seconds,
+    tile_grids,
+    tile_seconds,
+)
 from heatfield._survey.tiles import SurveySettings, Tile
 from heatfield.core.planner import Costs
 from heatfield.scales import geometric
@@ -67,7 +75,7 @@ def model(runs: dict[str, Any], jobs: int, m: float = 1e9, workers: int = 64) ->
     diameter, spacing = float(np.sqrt(((high - low) ** 2).sum())), largest["spacing"]
     scales = geometric(settings.c_min * spacing**2, settings.c_max * diameter**2, settings.n_scales)
     whole = Whole(int(m), low, high, spacing, diameter, scales)
-    plan = Plan.bare(whole, settings)
+    plan = SurveyPlan.bare(whole, settings)
     tiles, width = m / TILE, math.sqrt(TILE / DENSITY)
     middle = np.array([(side - width) / 2, (side - width) / 2, 0.0])
     tile = Tile("", TILE, TILE, middle, middle + np.array([width, width, HEIGHT]), np.empty((0, 2, 3)))

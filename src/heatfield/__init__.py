@@ -16,7 +16,10 @@ _HOME = {
     "adaptive_scales": "scales",
     "signatures": "heat_signatures",
     "Signatures": "heat_signatures",
+    "HeatDimensionSpectrum": "heat_signatures",
+    "Plan": "core.planner",
     "HeatField": "field",
+    "HeatBody": "heat_body",
     "describe": "features.describe",
     "describe_files": "workflows.describe",
     "FeatureTable": "workflows.describe",
@@ -35,6 +38,8 @@ _HOME = {
     "survey": "_survey",
     "Survey": "_survey",
     "HFSDescriptor": "features.descriptor",
+    "Layout": "features.layout",
+    "PointTable": "features.points",
     "HFSClassifier": "models.classifier",
     "HFSNetworkClassifier": "models.network",
     "HFSRegressor": "models.regressor",
@@ -81,9 +86,14 @@ if TYPE_CHECKING:
     from ._base.check import HeatFieldWarning as HeatFieldWarning
     from ._survey import Survey as Survey
     from ._survey import survey as survey
+    from .core.planner import Plan as Plan
     from .features.describe import describe as describe
     from .features.descriptor import HFSDescriptor as HFSDescriptor
+    from .features.layout import Layout as Layout
+    from .features.points import PointTable as PointTable
     from .field import HeatField as HeatField
+    from .heat_body import HeatBody as HeatBody
+    from .heat_signatures import HeatDimensionSpectrum as HeatDimensionSpectrum
     from .heat_signatures import Signatures as Signatures
     from .heat_signatures import signatures as signatures
     from .io import Cloud as Cloud

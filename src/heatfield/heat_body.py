@@ -31,7 +31,9 @@ _STEPS = 6
 
 @dataclass(frozen=True, repr=False)
 class HeatBody:
-    """The superlevel set {u(y, t) >= level} of a heat field.
+    """The superlevel set {u(y, t) >= level} of a heat field, from `HeatField.heat_body`.
+
+    Guide: ``heatfield docs theory/signatures``.
 
     Attributes
     ----------
@@ -43,12 +45,18 @@ class HeatBody:
         Which nodes belong to the body.
     volume : float
         Volume in space, area in the plane, length on the line, from the surface, not from the mask.
-    vertices (v, 3), faces (f, 3) : arrays, or None unless n = 3
+    vertices, faces : (v, 3) and (f, 3) arrays, or None unless n = 3
         The surface as triangles, seen counter-clockwise from outside; vertices lie on u = level.
     contours : tuple of (k, 2) arrays, or None unless n = 2
         Closed curves, the last vertex equal to the first; counter-clockwise around the
         body, clockwise around its holes.
     intervals : (k, 2) array, or None unless n = 1
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> hf.HeatField([[0.0], [4.0]]).heat_body(t=0.25, alpha=0.5).intervals.round(3).tolist()
+    [[-0.833, 0.833], [3.167, 4.833]]
     """
 
     t: float

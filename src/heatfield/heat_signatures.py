@@ -52,11 +52,32 @@ from .scales import SignatureSettings, schedule_of
 
 @dataclass(frozen=True, repr=False)
 class HeatDimensionSpectrum(Summarised):
-    """How the points of a cloud divide among dimensions, scale by scale."""
+    """How the points of a cloud divide among dimensions, scale by scale: ``s.hds``.
 
-    composition: Array  # p_geo (T, K): the share of the points
-    contrast: Array  # delta p (T, K): how that share differs where heat concentrates
-    centers: Array  # (K,) the dimensions asked for
+    Guide: ``heatfield docs theory/signatures``.
+
+    Attributes
+    ----------
+    composition : (T, K)
+        p_geo, the share of the points at each dimension.
+    contrast : (T, K)
+        delta p, how that share differs where heat concentrates.
+    centers : (K,)
+        The dimensions.
+    sigma : float
+        How far a dimension may be from a centre and still count.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> s = hf.signatures(hf.datasets.make_mixed_shape()[0][:500])
+    >>> s.hds.centers.tolist(), bool(abs(s.hds.composition.sum(axis=1) - 1).max() < 1e-12)
+    ([0.0, 1.0, 2.0, 3.0], True)
+    """
+
+    composition: Array
+    contrast: Array
+    centers: Array
     sigma: float
 
     def _summary(self) -> Summary:

@@ -44,7 +44,7 @@ from ..workflows.files import (
 )
 from .finish import Survey, finish_tile, is_written, whole_result, write_survey
 from .grid import Field, coarse_fields
-from .plan import MEASURE_BYTES, Plan, make_plan, measure_tile, whole_cloud
+from .plan import MEASURE_BYTES, SurveyPlan, make_plan, measure_tile, whole_cloud
 from .tiles import (
     LEFT_OUT,
     Context,
@@ -245,7 +245,7 @@ class _Passes:
     ) -> list[dict[str, Any]]:  # fmt: skip
         """The results of all loads, in their order; as many at a time as fit into memory."""
         started = time.perf_counter()
-        others = (Context, Plan, Source, Path)  # the same for all, or in the digest
+        others = (Context, SurveyPlan, Source, Path)  # the same for all, or in the digest
         known = [[part for part in load if not isinstance(part, others)] for load in loads]
         keys = keys or [key_of(load[0].digest, name, part) for load, part in zip(loads, known, strict=True)]
         tasks = [Task(key, load) for key, load in zip(keys, loads, strict=True)]
@@ -257,7 +257,9 @@ class _Passes:
         return results
 
 
-def _entry(a: int, plan: Plan, fields: dict[int, Field], results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _entry(
+    a: int, plan: SurveyPlan, fields: dict[int, Field], results: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
     """How one scale was computed."""
     entry: dict[str, Any] = {"scale": a, "length": float(np.sqrt(plan.whole.scales[a]))}
     if a in plan.coarse:

@@ -31,7 +31,7 @@ from ..heat_signatures import HeatDimensionSpectrum, Signatures
 from ..io import Cloud, write_signatures
 from ..workflows.files import FileError
 from .grid import TileField, coarse_sums, isolated_sums
-from .plan import Plan
+from .plan import SurveyPlan
 from .tiles import (
     CHANNELS,
     ChangedError,
@@ -54,7 +54,7 @@ _GLOBAL = ("energy", "response", "roughness", "relative_roughness")
 
 
 # The number of the tile, its file, where it is written, and what it needs of the fields of coarse scales.
-TileLoad = tuple[Context, Plan, int, Source, Path, dict[int, TileField]]
+TileLoad = tuple[Context, SurveyPlan, int, Source, Path, dict[int, TileField]]
 
 
 def finish_tile(load: TileLoad, n_threads: int) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _outputs(
 
 
 def _signatures(
-    plan: Plan, out: Outputs, rows: np.ndarray, settings: SurveySettings, n_threads: int
+    plan: SurveyPlan, out: Outputs, rows: np.ndarray, settings: SurveySettings, n_threads: int
 ) -> Signatures:
     """As `signatures` gives them, each point in its row; what belongs to the whole is NaN."""
     centers, sigma = settings.centers, settings.hds_sigma
@@ -288,7 +288,7 @@ def pack_result(s: Signatures, totals: Array, reports: list[str], settings: Surv
 
 def whole_result(
     settings: SurveySettings,
-    plan: Plan,
+    plan: SurveyPlan,
     results: Sequence[dict[str, Array]],
     fields: Mapping[int, Any],
 ) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from ..core.clouds import ArrangedCloud, bounding_boxes
 from ..core.moments import WEIGHT, column_count
 from ..core.nufft import GRID_EPS, GRID_LIMIT, log_accuracy_for, width_for
 from ..core.sums import SAFETY, ScaleJob
-from .plan import GRIDS, Plan
+from .plan import GRIDS, SurveyPlan
 from .tiles import Context, SurveySettings, load_tiles, points_of
 
 _BATCHES, _DISK = 32, 4e9  # tiles are added up in at most so many batches, whose grids take so many bytes
@@ -39,7 +39,7 @@ _NONE = np.empty(0)
 # run(name, work, loads, unit, valid): results of all loads, those that are kept and valid not computed again.
 RunAll = Callable[..., list[dict[str, Any]]]
 # A scale, the accuracy of its field, and the number of a batch with the tiles in it.
-BatchLoad = tuple[Context, Plan, int, float, int, tuple[int, ...]]
+BatchLoad = tuple[Context, SurveyPlan, int, float, int, tuple[int, ...]]
 # eps and batches of a field; where the sums of a tile's isolated points begin among all, and how many.
 TileField = tuple[float, int, int, int]
 
@@ -59,8 +59,8 @@ class Field:
 
 
 def coarse_fields(
-    context: Context, plan: Plan, sound: Sequence[int], run: RunAll, memory: float
-) -> tuple[Plan, dict[int, Field]]:
+    context: Context, plan: SurveyPlan, sound: Sequence[int], run: RunAll, memory: float
+) -> tuple[SurveyPlan, dict[int, Field]]:
     """The fields by scale; where one cannot hold the tolerance, the plan makes its scale a local one."""
     settings, found = context.settings, dict[int, Field]()
     groups = {a: batches(sound, _size(plan, a, plan.eps(settings), settings)) for a in plan.coarse}
@@ -92,7 +92,7 @@ def coarse_fields(
     return plan, {a: found[a] for a in plan.coarse}
 
 
-def _finer_is_faster(plan: Plan, a: int, field: Field, settings: SurveySettings, memory: float) -> bool:
+def _finer_is_faster(plan: SurveyPlan, a: int, field: Field, settings: SurveySettings, memory: float) -> bool:
     """Whether a field with more digits is possible, and cheaper than summing the isolated points."""
     eps, count = field.eps, sum(field.isolated)
     finer = max(GRID_EPS, _FINER * eps)
@@ -108,11 +108,11 @@ def _finer_is_faster(plan: Plan, a: int, field: Field, settings: SurveySettings,
     return count * m * costs.single > again
 
 
-def _size(plan: Plan, a: int, eps: float, settings: SurveySettings) -> int:
+def _size(plan: SurveyPlan, a: int, eps: float, settings: SurveySettings) -> int:
     return math.prod(plan.grid(a, eps, settings, 1).sizes)
 
 
-def _advice(plan: Plan, a: int, field: Field, tol: float) -> str:
+def _advice(plan: SurveyPlan, a: int, field: Field, tol: float) -> str:
     return (
         f"at scale {a} (sqrt(t) = {float(plan.whole.scales[a]) ** 0.5:.4g}) {sum(field.isolated):,} points "
         f"are too isolated for a common grid to hold tol={tol:g}, too many to be summed directly (more than "
@@ -158,7 +158,7 @@ def spread_batch(load: BatchLoad, n_threads: int) -> dict[str, Any]:
     return {}
 
 
-def make_field(load: tuple[Context, Plan, int, float, int], n_threads: int) -> dict[str, Any]:
+def make_field(load: tuple[Context, SurveyPlan, int, float, int], n_threads: int) -> dict[str, Any]:
     """Add up the batches of one scale, apply the kernel, keep the field."""
     context, plan, a, eps, count = load
     upsampled = plan.grid(a, eps, context.settings, n_threads)
@@ -183,7 +183,9 @@ def _mapped(path: Path) -> Array:
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
-def coarse_sums(context: Context, plan: Plan, a: int, eps: float, places: Array, n_threads: int) -> Array:
+def coarse_sums(
+    context: Context, plan: SurveyPlan, a: int, eps: float, places: Array, n_threads: int
+) -> Array:
     """The table of sums at places (n, q) in the common coordinates, read off the field."""
     settings, t = context.settings, plan.unit(a)
     upsampled = plan.grid(a, eps, settings, n_threads)
@@ -198,7 +200,7 @@ def coarse_sums(context: Context, plan: Plan, a: int, eps: float, places: Array,
 
 
 def find_isolated(
-    load: tuple[Context, Plan, int, Sequence[tuple[int, float, float]]], n_threads: int
+    load: tuple[Context, SurveyPlan, int, Sequence[tuple[int, float, float]]], n_threads: int
 ) -> dict[str, Any]:
     """How many points of a tile have sums too small for the error of the field, by scale.
 

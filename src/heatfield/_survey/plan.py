@@ -206,7 +206,7 @@ _GRID_BYTES, _CROWDED = 24, 20  # for each point of a transform's grid; at most 
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SurveyPlan:
     """All that passes 2 and 3 need to know about the whole."""
 
     whole: Whole
@@ -217,7 +217,7 @@ class Plan:
     tile_bytes: tuple[float, ...] = ()  # of each scale, if it is local
 
     @classmethod
-    def bare(cls, whole: Whole, settings: SurveySettings) -> Plan:
+    def bare(cls, whole: Whole, settings: SurveySettings) -> SurveyPlan:
         """Before anything is chosen."""
         tol, exact = settings.tolerance, settings.exact
         halos = np.sqrt(4.0 * whole.scales * cutoffs(_HALO_TOL * tol, whole.count, True, exact)[1])
@@ -257,9 +257,9 @@ class Plan:
         return UpsampledGrid(self.modes(a, eps, settings), eps, n_threads)
 
 
-def make_plan(whole: Whole, tiles: Sequence[Tile], settings: SurveySettings, memory: float) -> Plan:
+def make_plan(whole: Whole, tiles: Sequence[Tile], settings: SurveySettings, memory: float) -> SurveyPlan:
     """Choose for every scale; a ValueError says what does not fit and what to change."""
-    plan = Plan.bare(whole, settings)
+    plan = SurveyPlan.bare(whole, settings)
     around = points_with_halo(tiles, plan.halos)  # (tiles, T)
     counts = np.array([tile.count for tile in tiles])
     own = float(counts.max()) * _output_bytes(settings)
@@ -304,12 +304,12 @@ def points_with_halo(tiles: Sequence[Tile], halos: Array) -> Array:
 # --- what each way costs: seconds on one core, and bytes -----------------------------
 
 
-def grid_points(plan: Plan, a: int, settings: SurveySettings) -> float:
+def grid_points(plan: SurveyPlan, a: int, settings: SurveySettings) -> float:
     """Points of the common grid of a scale, in the first round."""
     return plan.modes(a, plan.eps(settings), settings).size * UPSAMPLING**settings.n_dims
 
 
-def grid_seconds(plan: Plan, size: float, settings: SurveySettings) -> float:
+def grid_seconds(plan: SurveyPlan, size: float, settings: SurveySettings) -> float:
     """Of a coarse scale: every point spread, looked at and read; one transform there and back."""
     costs, n = settings.costs, settings.n_dims
     points = 3.0 * plan.whole.count * costs.read * float(width_for(plan.eps(settings))) ** n
@@ -317,7 +317,7 @@ def grid_seconds(plan: Plan, size: float, settings: SurveySettings) -> float:
     return points + size * (costs.fourier * math.log2(size) + costs.modes + written * _DISK)
 
 
-def tile_grids(plan: Plan, a: int, tiles: Sequence[Tile], settings: SurveySettings) -> Array:
+def tile_grids(plan: SurveyPlan, a: int, tiles: Sequence[Tile], settings: SurveySettings) -> Array:
     """Points of the grid of one transform over each tile with its halo; 0 for tiles that are left out."""
     t = float(plan.whole.scales[a])
     accuracy = log_accuracy_for(_tile_eps(settings), settings.exact)

@@ -267,7 +267,27 @@ class ScalePlan:
 
 @dataclass(repr=False)
 class Plan(Summarised):
-    """What was chosen for each scale and why; ``print(s.plan)`` shows it."""
+    """How the sums were taken at each scale, and why: ``s.plan``.
+
+    Guide: ``heatfield docs theory/fast``.
+
+    Attributes
+    ----------
+    tol : float or None
+        The tolerance of the fast path; None where all sums are exact to rounding.
+    scales : list
+        For each scale its time ``t``, ``method``, ``reason``, ``expected_seconds`` on one core, and how many
+        points were transformed or summed directly.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> s = hf.signatures([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]], scales=[1.0, 2.0])
+    >>> print(s.plan)
+    exact to rounding
+    t=1: dense (every pair that can change a digit)
+    t=2: dense (every pair that can change a digit)
+    """
 
     tol: float | None
     scales: list[ScalePlan] = field(default_factory=list)

@@ -42,7 +42,24 @@ ROUND_OFF = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-3}
 
 @dataclass(frozen=True, repr=False)
 class Layout(Summarised):
-    """The columns of a descriptor: their names, and the columns of each block."""
+    """The columns of a descriptor: ``descriptor.layout()``.
+
+    Guide: ``heatfield docs guide/describe``.
+
+    Attributes
+    ----------
+    names : tuple of str
+        One per column.
+    columns : dict of slice
+        The columns of each block, by its name.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> layout = hf.HFSDescriptor("desc", n_dims=3).layout()
+    >>> layout.width, layout.names[-1], layout.columns["hds"]
+    (336, 'spectrum_3_p90_s7', slice(32, 96, None))
+    """
 
     names: tuple[str, ...]
     columns: dict[str, slice]

@@ -195,7 +195,9 @@ def each_cloud(
 
 @dataclass(frozen=True)
 class PointTable:
-    """Features of N clouds: the points of all, one cloud after the other.
+    """Features of N clouds: the points of all, one cloud after the other; by ``model.point_table(clouds)``.
+
+    Guide: ``heatfield docs guide/learning``.
 
     A feature x is stored as (x - shift) / unit in single precision. Shift and unit are about the mean
     and standard deviation of x, so that the digits that tell points apart are kept, however large x is.
@@ -211,6 +213,17 @@ class PointTable:
         The points, each cloud centred and scaled to the unit ball.
     shift, unit : (F,)
     recipe : PointSettings
+        Which features they are.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, _ = hf.datasets.make_orbit5k(n_per_class=1, n_points=40)
+    >>> table = hf.HFSNetworkClassifier("full", n_scales=4).point_table(clouds)
+    >>> len(table), table.sizes().tolist(), len(table.take([0]))
+    (5, [40, 40, 40, 40, 40], 1)
+    >>> table.with_blocks(["dimension"]).rows.shape
+    (200, 4)
     """
 
     rows: NDArray[np.float32]
@@ -225,11 +238,26 @@ class PointTable:
         return len(self.starts) - 1
 
     def sizes(self) -> NDArray[np.int64]:
-        """Points in each cloud."""
+        """Points in each cloud.
+
+        Returns
+        -------
+        sizes : (N,) int64
+        """
         return np.diff(self.starts)
 
     def take(self, clouds: NDArray) -> PointTable:
-        """A table of some of the clouds, by index or as a mask."""
+        """A table of some of the clouds.
+
+        Parameters
+        ----------
+        clouds : array_like
+            Indices, or a mask.
+
+        Returns
+        -------
+        table : PointTable
+        """
         chosen = np.flatnonzero(clouds) if np.asarray(clouds).dtype == bool else np.asarray(clouds)
         at, starts = packed(self.starts, chosen)
         return PointTable(
@@ -243,7 +271,16 @@ class PointTable:
         )
 
     def with_blocks(self, blocks: Iterable[str]) -> PointTable:
-        """A table of some of the blocks, as if only these had been asked for."""
+        """A table of some of the blocks, as if only these had been asked for.
+
+        Parameters
+        ----------
+        blocks : iterable of str
+
+        Returns
+        -------
+        table : PointTable
+        """
         recipe = replace(self.recipe, blocks=tuple(b for b in self.recipe.blocks if b in set(blocks)))
         missing = set(blocks) - set(recipe.blocks)
         if missing:
