@@ -25,7 +25,6 @@ ALLOWED = {
     "sklearn": set(ORDER[ORDER.index("features") :]),
     "dask": set(),
     "distributed": set(),  # `jobs` by `need`
-    "faiss": {"models"},
 }
 # (file, what it imports): why it may.
 EXCEPTIONS: dict[tuple[str, str], str] = {
@@ -38,7 +37,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 # its other modules and its tables, which import one another without a cycle.
 BENCH_ORDER = ("base", "networks", "baselines", "datasets", "experiments")
 BENCH_PARTS = {"_tools": "base", "_mlps": "base", "tables": "experiments"}
-BENCH_ALLOWED = {"torch": {"networks", "_mlps"}, "dask": set(), "distributed": set(), "faiss": set()}
+BENCH_ALLOWED = {"torch": {"networks", "_mlps"}, "dask": set(), "distributed": set()}
 
 NATIVE = "_core"  # below all folders: built from cpp/, it imports nothing
 KERNELS = {"compiled", "njit", "jit", "intrinsic", "overload", "overload_method", "vectorize", "guvectorize"}

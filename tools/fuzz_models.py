@@ -105,7 +105,6 @@ def fitted_beside() -> dict[str, Any]:
         "numbers": learned.fit(clouds, sizes),
         "points": point_model().fit(clouds, sides),
         "index": hf.HFSIndex(few, metric="learned").build(clouds, labels=labels),
-        "cells": hf.HFSIndex(few, search="approximate").build(clouds, labels=labels),
     }
 
 

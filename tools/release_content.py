@@ -89,10 +89,6 @@ def check_extra(extra: str) -> None:
         import torch
 
         assert hf.nn.HeatFeatures()(torch.tensor(points)[None]).shape == (1, 60, 48)
-    elif extra == "search":
-        rows = np.random.default_rng(0).normal(size=(2000, hf.HFSDescriptor("simple").layout().width))
-        index = hf.HFSIndex("simple", search="approximate").build_features(rows, n_dims=3)
-        assert index.query_features(rows[7:8], k=1).names == [["7"]]
     elif extra == "cluster":
         import distributed
 

@@ -600,20 +600,8 @@ class Retrieval:
         choices=("euclidean", "cosine", "learned"),
         default="euclidean",
     )
-    search: str = option(
-        "Compare with every cloud, or approximately with faiss; auto is approximate from 50,000 clouds on if"
-        " faiss is installed.",
-        choices=("auto", "exact", "approximate"),
-        default="auto",
-    )
-    recall: float = option(
-        "Fraction of the ten nearest neighbours that an approximate search must find, measured on 200 of the"
-        " clouds when the index is built.",
-        number(above=0, below=1),
-        default=0.95,
-    )
     random_state: int = option(
-        "Seed of the approximate search, and of the sample that standardises more than 50,000 clouds.",
+        "Seed of the sample that standardises more than 50,000 clouds, and of an evaluation.",
         count(0),
         default=0,
     )

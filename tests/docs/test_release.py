@@ -181,7 +181,7 @@ def test_the_sdist_holds_what_its_tests_use():
 
 NEEDED = {
     "none": (), "io": ("laspy", "pyarrow"), "show": ("matplotlib", "skimage"), "torch": ("torch",),
-    "search": ("faiss",), "cluster": ("distributed", "fsspec"),
+    "cluster": ("distributed", "fsspec"),
     "bench": ("heatfield_bench",), "bench-torch": ("heatfield_bench", "torch"),
     "bench-dimension": ("heatfield_bench", "skdim"), "bench-open3d": ("heatfield_bench", "open3d"),
     "bench-persistence": ("heatfield_bench", "multipers"),

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield.models import index as module
 from tests.helpers.forgery import forged
-
-pytest.importorskip("faiss", reason="approximate search needs faiss-cpu")
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +69,10 @@ def test_the_blocks_that_made_them_alike(table):
         hits.table(["a", "b"])
 
 
-@pytest.mark.parametrize("search", ["exact", "approximate"])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "learned"])
-def test_add_and_remove_are_as_if_built_so(data, search, metric):
+def test_add_and_remove_are_as_if_built_so(data, metric):
     clouds, labels, names = data
-    index = built(data, search=search, metric=metric)
+    index = built(data, metric=metric)
     whole = index.query(clouds, k=5)
     index.remove(names[3:20])
     assert len(index) == 19
@@ -88,10 +84,9 @@ def test_add_and_remove_are_as_if_built_so(data, search, metric):
     assert [row[0] for row in again.names] == names
 
 
-@pytest.mark.parametrize("search", ["exact", "approximate"])
 @pytest.mark.parametrize("metric", ["euclidean", "learned"])
-def test_saved_and_loaded(data, search, metric, tmp_path):
-    index = built(data, search=search, metric=metric)
+def test_saved_and_loaded(data, metric, tmp_path):
+    index = built(data, metric=metric)
     index.save(tmp_path / "index", notes={"reading": {"budget": 60}})
     assert sorted(f.name for f in (tmp_path / "index").iterdir()) == ["model.json", "model.safetensors"]
     other = hf.HFSIndex.load(tmp_path / "index")
@@ -101,7 +96,7 @@ def test_saved_and_loaded(data, search, metric, tmp_path):
     assert np.array_equal(one.distances, two.distances)
     assert np.array_equal(index.sketch_of(4), other.sketch_of(4))
     assert other.notes_ == {"reading": {"budget": 60}}
-    assert (other.metric, other.search, other.recall_) == (metric, search, index.recall_)
+    assert other.metric == metric
     other.add(data[0][:2], labels=["ball", "ball"], names=["x", "y"]).remove(["x"])
     assert len(other) == 37
     other.save(tmp_path / "index")
@@ -114,8 +109,6 @@ def test_saved_and_loaded(data, search, metric, tmp_path):
         (lambda _, t: t.update(rows=t["rows"][:, :-1]), "'rows' must be float32"),
         (lambda _, t: t["rows"].__setitem__((0, 0), np.nan), "'rows' holds non-finite"),
         (lambda _, t: t.update(rows=t["rows"].ravel()), "'rows' must be float32"),
-        (lambda _, t: t.update(centres=t["centres"][:0]), "cells that do not exist"),
-        (lambda _, t: t["assigned"].__setitem__(0, 99), "cells that do not exist"),
         (lambda _, t: t["scale"].__setitem__(0, 0.0), "not above 0"),
         (lambda _, t: t.update(sketches=t["sketches"][1:]), "'sketches' must be uint8"),
         (lambda f, _: f.update(names=f["names"][1:]), "names must have one entry"),
@@ -124,44 +117,13 @@ def test_saved_and_loaded(data, search, metric, tmp_path):
         (lambda f, _: f["params"].update(metric="learned"), "'directions' is missing"),
         (lambda f, _: f["descriptor"].update(n_scales=10**9), "is more than"),
         (lambda _, t: t.update(more=np.zeros(2)), "a tensor 'more'"),
-        (lambda f, _: f["cells"].update(probes=0), "probes must be"),
         (lambda _, t: t.pop("mean"), "'mean' is missing"),
     ],
 )
 def test_a_forged_index_is_a_clear_error(data, tmp_path, change, words):
-    built(data, search="approximate").save(tmp_path / "index")
+    built(data).save(tmp_path / "index")
     with pytest.raises(hf.ReadError, match=words):
         hf.HFSIndex.load(forged(tmp_path / "index", change))
-
-
-def test_auto_is_approximate_for_many(data, monkeypatch):
-    assert built(data).cells_ is None
-    monkeypatch.setattr(module, "MANY", 20)
-    index = built(data)
-    assert index.cells_ is not None
-    assert "approximate" in str(index)
-    assert built(data, search="exact").cells_ is None
-    monkeypatch.setattr(module, "find_spec", lambda _: None)
-    assert built(data).cells_ is None  # without faiss it stays exact
-
-
-def test_the_approximate_index_keeps_its_recall():
-    """Clouds of clouds: 6,000 rows around 60 centres, other rows as queries."""
-    rng = np.random.default_rng(0)
-    width = hf.HFSDescriptor("simple", n_dims=2).layout().width
-    centres = 3 * rng.normal(size=(60, width))
-    rows = (centres[rng.integers(60, size=6300)] + rng.normal(size=(6300, width))).astype(np.float32)
-    queries, rows = rows[:300], rows[300:]
-    options = {"n_dims": 2}
-    exact = hf.HFSIndex("simple", search="exact").build_features(rows, **options).query_features(queries)
-    index = hf.HFSIndex("simple", search="approximate").build_features(rows, **options)
-    found = index.query_features(queries)
-    share = np.mean([len({*a} & {*b}) / 10 for a, b in zip(exact.rows, found.rows, strict=True)])
-    assert share >= 0.95
-    assert index.recall_ >= 0.95
-    assert index.cells_.probes < len(index.cells_.centres)  # or nothing would be gained
-    same = exact.rows == found.rows
-    assert np.array_equal(exact.distances[same], found.distances[same])
 
 
 def test_evaluate(data):
@@ -187,8 +149,6 @@ WRONG = [
     (lambda d: hf.HFSIndex("des").build(d[0]), "variant must be one of"),
     (lambda d: hf.HFSIndex(3).build(d[0]), "descriptor must be the name"),
     (lambda d: hf.HFSIndex(metric="taxi").build(d[0]), "metric must be one of .* got 'taxi'"),
-    (lambda d: hf.HFSIndex(search="quick").build(d[0]), "search must be one of"),
-    (lambda d: hf.HFSIndex(recall=1.5).build(d[0]), "recall must be .* got 1.5"),
     (lambda d: hf.HFSIndex(metric="learned").build(d[0]), "needs labels"),
     (lambda d: hf.HFSIndex(metric="learned").build(d[0], labels=["a"] * 36), "at least two classes"),
     (lambda d: hf.HFSIndex().build(d[0], labels=["a"]), "labels must have one entry for each of 36"),
@@ -243,11 +203,10 @@ def test_paths_are_read_and_are_the_names(data, tmp_path, monkeypatch):
         index.query("nowhere.ply")
 
 
-@pytest.mark.parametrize("search", ["exact", "approximate"])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "learned"])
-def test_clouds_in_other_units_find_themselves(data, metric, search, tmp_path):
+def test_clouds_in_other_units_find_themselves(data, metric, tmp_path):
     clouds, labels, names = data
-    index = built(data, metric=metric, search=search)
+    index = built(data, metric=metric)
     for unit in (1e-6, 1e-8, 1e6):
         index.add(
             [unit * cloud for cloud in clouds], labels=labels, names=[f"{unit} {name}" for name in names]

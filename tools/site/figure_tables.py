@@ -313,33 +313,8 @@ def search(found: Result) -> str:
 
 
 def search_many(found: Result) -> str:
-    def milliseconds(row: Result, name: str) -> str:
-        return f"{row[name]:.1f} ms" if name in row else "not measured"
-
-    rows = [
-        (
-            f"{row['rows']:,}",
-            f"{row['build_seconds']:.0f} s" if "build_seconds" in row else "not measured",
-            milliseconds(row, "query_ms"),
-            milliseconds(row, "exact_query_ms"),
-            f"{row['probes']} of {row['cells']}",
-            f"{row['recall_at_10']:.3f}",
-            f"{row['recall_measured_at_building']:.3f}",
-            f"{row['peak_gb']:.1f} GB",
-        )
-        for row in found["many"].values()
-    ]
-    head = (
-        "rows of 744",
-        "build",
-        "query",
-        "exact query",
-        "cells",
-        "recall at 10",
-        "measured at building",
-        "memory",
-    )
-    return table(head, rows)
+    rows = [(f"{row['rows']:,}", f"{row['query_ms']:.1f} ms") for row in found["many"].values()]
+    return table(("rows of 744", "query"), rows)
 
 
 def _manifolds(found: Result) -> Iterable[tuple[str, Result]]:

@@ -2,14 +2,13 @@
 
 Descriptors are standardised, then compared. Every metric is the Euclidean distance of some vectors: of
 the standardised rows themselves, of the rows at length 1 (cosine), or of their linear discriminants
-(learned). So one search serves all, exact or approximate: see `retrieval`.
+(learned). So one search serves all: see `retrieval`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,10 +23,9 @@ from ..io import with_files_read
 from ..options import Retrieval, check_options, option, options
 from . import retrieval
 from .heads import take, take_scaling
-from .retrieval import Cells, Hits, RetrievalScores, Rows, Space, fit_space
+from .retrieval import Hits, RetrievalScores, Rows, Space, fit_space
 from .saving import from_plain, load_model, plain, saved_notes, write_model
 
-MANY = 50_000  # clouds from which on "auto" is approximate, where faiss is installed
 _MOST_POINTS = 1024  # of a thumbnail
 _FARTHEST = 1e17  # squares of larger numbers, and their sums, leave the range of single precision
 _PARAMS = tuple(entry.name for entry in fields(Retrieval))
@@ -40,7 +38,6 @@ class _Built:
     space_: Space
     rows_: Rows  # standardised descriptors
     vectors_: Rows  # whose Euclidean distance is the metric; the same array where that is Euclidean
-    cells_: Cells | None  # of the approximate search
     notes_: dict[str, Any]
     members_: Members
 
@@ -61,8 +58,6 @@ class HFSIndex(_Built, Retrieval):
     Attributes
     ----------
     names, labels : lists of the clouds' names and labels
-    recall_ : float
-        What the approximate index found of the ten nearest; 1 for an exact one.
     notes_ : dict
         What was saved with the index.
 
@@ -108,12 +103,6 @@ class HFSIndex(_Built, Retrieval):
         """Labels of the clouds, None where there is none."""
         self._check_built()
         return list(self.members_.labels)
-
-    @property
-    def recall_(self) -> float:
-        """Share of the ten nearest that is found, as measured when the index was built."""
-        self._check_built()
-        return 1.0 if self.cells_ is None else self.cells_.recall
 
     def sketch_of(self, row: int) -> NDArray[np.uint8] | None:
         """The thumbnail of a cloud: points (k, 2), one byte per coordinate; None where there is none.
@@ -189,9 +178,8 @@ class HFSIndex(_Built, Retrieval):
         members = Members().with_more(len(table), labels, names, sketches)
         space = fit_space(table, members.classes(), self.metric, self.random_state, descriptor)
         rows = space.standardise(table, quiet=False)
-        self.descriptor_, self.space_, self.cells_, self.notes_ = descriptor, space, None, {}
+        self.descriptor_, self.space_, self.notes_ = descriptor, space, {}
         self._fill(rows, members)
-        self.cells_ = self._new_cells()
         return self
 
     def add(
@@ -238,10 +226,6 @@ class HFSIndex(_Built, Retrieval):
         members = self.members_.with_more(len(table), labels, names, sketches)  # refused before a change
         rows = self.space_.standardise(table)
         self._fill(np.concatenate([self.rows_, rows]), members)
-        if self.cells_ is None:
-            self.cells_ = self._new_cells()  # there may be many now
-        else:
-            self.cells_.add(self.space_.vectors(rows))
         return self
 
     def remove(self, names: Iterable[str]) -> Self:
@@ -258,8 +242,6 @@ class HFSIndex(_Built, Retrieval):
         self._check_built()
         keep = self.members_.without(names)
         self._fill(self.rows_[keep], self.members_.chosen(keep))
-        if self.cells_ is not None:
-            self.cells_ = self.cells_.chosen(keep, self.vectors_)
         return self
 
     def query(self, clouds: Sequence[ArrayLike], k: int = 10) -> Hits:
@@ -295,8 +277,7 @@ class HFSIndex(_Built, Retrieval):
         self._check_built()
         k = min(check_count(k, "k", 1), len(self))
         queries = self.space_.standardise(_table(features, self.descriptor_))
-        search = retrieval.nearest if self.cells_ is None else self.cells_.nearest
-        found, squared = search(self.space_.vectors(queries), self.vectors_, k)
+        found, squared = retrieval.nearest(self.space_.vectors(queries), self.vectors_, k)
         columns = self.descriptor_.layout().columns
         differences = retrieval.block_differences(queries, self.rows_, found, columns, self.space_.constant)
         names, labels = self.members_.names, self.members_.labels
@@ -373,22 +354,16 @@ class HFSIndex(_Built, Retrieval):
     def __repr__(self) -> str:
         if not len(self):
             return "HFSIndex, not built yet"
-        labels, cells = self.members_.classes(), self.cells_
+        labels = self.members_.classes()
         classes = [] if labels is None else np.unique(labels).tolist()
-        search = "exact search"
-        if cells is not None:
-            search = f"approximate search in {cells.probes} of {len(cells.centres)} cells"
         return (
             f"HFSIndex of {plural(len(self), 'cloud')}, {len(classes)} classes: {shown(map(str, classes))}\n"
             f"  descriptor {self.descriptor_.variant}, {self.rows_.shape[1]} numbers; metric {self.metric}\n"
-            f"  {search}, recall at 10 {self.recall_:.3f}"
         )
 
     def _new_descriptor(self, n_dims: int) -> HFSDescriptor:
         """What is to describe the clouds; all options are checked, before the work and not after it."""
         check_options(self, Retrieval)
-        if self.search == "approximate":
-            retrieval.faiss()
         if isinstance(self.descriptor, HFSDescriptor):
             made = clone(self.descriptor)
         elif isinstance(self.descriptor, str):
@@ -409,12 +384,6 @@ class HFSIndex(_Built, Retrieval):
 
     def _fill(self, rows: Rows, members: Members) -> None:
         self.rows_, self.vectors_, self.members_ = rows, self.space_.vectors(rows), members
-
-    def _new_cells(self) -> Cells | None:
-        many = len(self) >= MANY and find_spec("faiss") is not None
-        if self.search == "exact" or (self.search == "auto" and not many):
-            return None
-        return Cells.build(self.vectors_, float(self.recall), int(self.random_state))
 
 
 def _table(features: ArrayLike, descriptor: HFSDescriptor) -> NDArray:
@@ -533,19 +502,16 @@ def in_bytes(drawn: NDArray) -> NDArray[np.uint8]:
 def _packed(index: HFSIndex, notes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """Everything that a query depends on: what JSON can hold, and arrays."""
     described = index.descriptor_.get_params(deep=False) | {"n_dims": index.descriptor_.n_dims_}
-    members, cells = index.members_, index.cells_
+    members = index.members_
     metadata = {
         "params": {name: plain(getattr(index, name), name) for name in _PARAMS},
         "descriptor": {k: plain(v, k) for k, v in described.items() if k != "n_jobs"},
         "names": members.names,
         "labels": members.labels,
-        "cells": None if cells is None else {"probes": cells.probes, "recall": cells.recall},
         "notes": dict(notes),
     }
     held = ("fill", "mean", "scale", "constant", *(["directions"] if index.metric == "learned" else []))
     tensors = {"rows": index.rows_} | {name: getattr(index.space_, name) for name in held}
-    if cells is not None:
-        tensors |= {"centres": cells.centres, "assigned": cells.assigned}
     lengths = [-1 if one is None else len(one) for one in members.sketches]
     tensors["sketch_lengths"] = np.array(lengths, dtype=np.int32)
     empty = np.empty((0, 2), dtype=np.uint8)
@@ -579,14 +545,5 @@ def _unpacked(kind: type[HFSIndex], metadata: dict[str, Any], tensors: dict[str,
     parts = np.split(take(tensors, "sketches", np.uint8, (int(ends[-1]), 2)), ends[:-1])
     sketches = [None if n < 0 else part for n, part in zip(lengths.tolist(), parts, strict=True)]
     index._fill(rows, Members().with_more(len(rows), metadata["labels"], metadata["names"], sketches))
-    index.cells_ = None
-    if metadata["cells"] is not None:
-        probes, recall = metadata["cells"]["probes"], float(metadata["cells"]["recall"])
-        centres = take(tensors, "centres", np.float32, (None, index.vectors_.shape[1]))
-        assigned = take(tensors, "assigned", np.int32, (len(rows),))
-        if assigned.min() < 0 or assigned.max() >= len(centres):  # faiss takes them as they are
-            raise ValueError("its rows are assigned to cells that do not exist")
-        probes = min(check_count(probes, "probes", 1), len(centres))
-        index.cells_ = Cells(centres, index.vectors_, assigned, probes=probes, recall=recall)
     index.notes_ = saved_notes(metadata)
     return index

@@ -14,7 +14,6 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.model_selection import StratifiedKFold
 
 from .._base.check import Array, check_count
-from .._base.optional import need
 from .._base.progress import progress_bar
 from .._base.summary import number, plural, shown
 from .._base.threads import stop_if_asked
@@ -32,14 +31,6 @@ _USUAL = 2.0**0.5  # root mean squared difference of standardised columns of two
 _TABLE = 1 << 26  # distances that are held at a time
 _EPS = float(np.finfo(np.float32).eps)
 
-# Of the approximate search.
-_MEASURED = 200  # rows whose neighbours are sought both ways to measure the recall
-_NEIGHBOURS = 10
-_SPARE, _FEWEST = 4, 64  # candidates per neighbour, and in all: half precision may confuse near ones
-_PER_CELL = 64  # rows per cell that k-means looks at
-_ROUNDS = 10
-_APPENDED = 1 << 16  # rows that are added at a time
-_FAR_IN_CELLS = 1e3  # as _FAR: 7e14, the largest number of a row, becomes 3e4; half precision ends at 65504
 
 
 @dataclass(frozen=True)
@@ -67,7 +58,7 @@ class Space:
                 )
             with np.errstate(over="ignore"):
                 row = (np.where(known, some, self.fill) - self.mean) / self.scale
-            out[first : first + _BLOCK] = _bounded(np.where(self.constant, 0.0, row), _FAR)
+            out[first : first + _BLOCK] = _bounded(np.where(self.constant, 0.0, row))
         return out
 
     def vectors(self, rows: Rows) -> Rows:
@@ -76,7 +67,7 @@ class Space:
             # In double precision, so that equal rows have equal vectors whatever rows come with them.
             starts = range(0, len(rows), _BLOCK)
             parts = [rows[i : i + _BLOCK].astype(np.float64) @ self.directions for i in starts]
-            return np.concatenate([_bounded(part, _FAR) for part in parts])
+            return np.concatenate([_bounded(part) for part in parts])
         if self.metric == "cosine":
             length = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
             return (rows / np.where(length > 0.0, length, 1.0)[:, None]).astype(np.float32)
@@ -87,14 +78,14 @@ class Space:
         return self.vectors(self.standardise(features))
 
 
-def _bounded(values: NDArray, far: float) -> Rows:
-    """In single precision; beyond ``far`` by logarithm, so that nothing overflows and none become equal.
+def _bounded(values: NDArray) -> Rows:
+    """In single precision; beyond `_FAR` by logarithm, so that nothing overflows and none become equal.
 
     Clouds in another unit are that far away from all others: a density differs by the unit to the n.
     """
     size = np.minimum(np.abs(values), np.finfo(values.dtype).max)
-    if size.max(initial=0.0) > far:
-        values = np.copysign(np.minimum(size, far) + far * np.log(np.maximum(size / far, 1.0)), values)
+    if size.max(initial=0.0) > _FAR:
+        values = np.copysign(np.minimum(size, _FAR) + _FAR * np.log(np.maximum(size / _FAR, 1.0)), values)
     return np.ascontiguousarray(values, dtype=np.float32)
 
 
@@ -183,124 +174,11 @@ def nearest(queries: Rows, rows: Rows, k: int) -> Found:
         error = 2.0 * (rows.shape[1] + 4) * _EPS * (own + longest)
         for i, query in enumerate(some):
             candidates = np.flatnonzero(table[i] <= kth[i] + error[i])
-            index[first + i], squared[first + i] = _closest(query, rows, candidates, k)
+            difference = rows[candidates].astype(np.float64) - query
+            exact = np.einsum("ij,ij->i", difference, difference)
+            best = np.argsort(exact, kind="stable")[:k]
+            index[first + i], squared[first + i] = candidates[best], exact[best]
     return index, squared
-
-
-def _closest(
-    query: Rows, rows: Rows, candidates: NDArray[np.int64], k: int
-) -> tuple[NDArray[np.int64], Array]:
-    """The k nearest of some rows, which are in order, by differences in double precision."""
-    difference = rows[candidates].astype(np.float64) - query
-    squared = np.einsum("ij,ij->i", difference, difference)
-    best = np.argsort(squared, kind="stable")[:k]
-    return candidates[best], squared[best]
-
-
-def faiss() -> Any:
-    """The library, or an error that says what to install."""
-    return need("faiss", "approximate search", "search", name="faiss-cpu", verb="needs")
-
-
-class Cells:
-    """An inverted file of faiss: rows in cells around centres, of which a query looks into the nearest.
-
-    In a cell distances are taken in half precision; the best candidates are compared again as in `nearest`.
-    A query looks into ``probes`` cells. ``recall`` is the share of the ten nearest rows that it finds so, as
-    measured when the cells were built; ``assigned`` is the cell of each row.
-    """
-
-    def __init__(
-        self,
-        centres: Rows,
-        rows: Rows,
-        assigned: NDArray[np.int32] | None = None,
-        *,
-        probes: int = 1,
-        recall: float = float("nan"),
-        quiet: bool = True,
-    ) -> None:
-        library, width = faiss(), centres.shape[1]
-        self.centres, self.probes, self.recall = centres, probes, recall
-        self.assigned = np.empty(0, dtype=np.int32)
-        self._quantizer = library.IndexFlatL2(width)  # held: faiss keeps no count of it
-        self._quantizer.add(np.ascontiguousarray(centres))
-        self._file = library.IndexIVFScalarQuantizer(
-            self._quantizer, width, len(centres), library.ScalarQuantizer.QT_fp16, library.METRIC_L2, False
-        )
-        self._file.is_trained = True  # half precision has nothing to train, and the centres are there
-        self.add(rows, assigned, quiet=quiet)
-
-    @classmethod
-    def build(cls, rows: Rows, recall: float, seed: int) -> Cells:
-        """Find centres, divide the rows, and measure how many cells to look into for this recall at 10."""
-        count = max(1, round(len(rows) ** 0.5))
-        clustering = faiss().Kmeans(
-            rows.shape[1], count, niter=_ROUNDS, seed=seed % 2**31, max_points_per_centroid=_PER_CELL,
-            min_points_per_centroid=1,
-        )  # fmt: skip
-        drawn = np.random.default_rng(seed).permutation(len(rows))
-        clustering.train(_bounded(rows[np.sort(drawn[: _PER_CELL * count])], _FAR_IN_CELLS))
-        made = cls(clustering.centroids, rows, quiet=False)
-        made._choose_probes(rows, drawn[:_MEASURED], recall)
-        return made
-
-    def add(self, rows: Rows, assigned: NDArray[np.int32] | None = None, *, quiet: bool = True) -> None:
-        """Append rows, each to its cell, or to that of its nearest centre."""
-        pointer = faiss().swig_ptr
-        for first in progress_bar(range(0, len(rows), _APPENDED), unit=f"x {_APPENDED} rows", quiet=quiet):
-            some = _bounded(rows[first : first + _APPENDED], _FAR_IN_CELLS)
-            if assigned is None:
-                cell = self._quantizer.search(some, 1)[1][:, 0]
-            else:
-                cell = assigned[first : first + _APPENDED]
-            cell = np.ascontiguousarray(cell, dtype=np.int64)
-            number = len(self.assigned) + np.arange(len(some), dtype=np.int64)
-            self._file.add_core(len(some), pointer(some), pointer(number), pointer(cell))
-            self.assigned = np.concatenate([self.assigned, cell.astype(np.int32)])
-
-    def chosen(self, keep: list[int], rows: Rows) -> Cells:
-        """The same cells with some of the rows only, which ``rows`` holds."""
-        return Cells(self.centres, rows, self.assigned[keep], probes=self.probes, recall=self.recall)
-
-    def nearest(self, queries: Rows, rows: Rows, k: int) -> Found:
-        """As `nearest`, approximately; more cells are looked into where those hold fewer than k rows."""
-        k = min(k, len(rows))
-        index, squared = np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k))
-        todo, looked = np.arange(len(queries)), self.probes
-        while len(todo):
-            self._file.nprobe = looked
-            _, found = self._file.search(
-                _bounded(queries[todo], _FAR_IN_CELLS), min(len(rows), max(_SPARE * k, _FEWEST))
-            )
-            short = []
-            for i, candidates in zip(todo, found, strict=True):
-                known = np.sort(candidates[candidates >= 0])
-                if len(known) < k and looked < len(self.centres):
-                    short.append(i)
-                else:
-                    index[i], squared[i] = _closest(queries[i], rows, known, k)
-            todo, looked = np.array(short, dtype=int), min(4 * looked, len(self.centres))
-        return index, squared
-
-    def _choose_probes(self, rows: Rows, drawn: NDArray[np.int64], wanted: float) -> None:
-        """As many as it takes, and a margin: of 200 rows the share is known to about 1 %."""
-        queries, k = rows[drawn], min(_NEIGHBOURS + 1, len(rows))
-        true = faiss().knn(queries, rows, k)[1]
-        self.probes = 1
-        while True:
-            self.recall = _recall(self.nearest(queries, rows, k)[0], true, drawn)
-            if self.recall >= wanted + 0.5 * (1.0 - wanted) or self.probes == len(self.centres):
-                return
-            self.probes = min(len(self.centres), self.probes + max(1, self.probes // 2))
-
-
-def _recall(found: NDArray[np.int64], true: NDArray[np.int64], own: NDArray[np.int64]) -> float:
-    """The share of the true neighbours that were found, the rows themselves not counted."""
-    wanted = [{*row} - {me} for row, me in zip(true.tolist(), own.tolist(), strict=True)]
-    hits = sum(len(want & {*row}) for want, row in zip(wanted, found.tolist(), strict=True))
-    total = sum(map(len, wanted))
-    return hits / total if total else 1.0
 
 
 @dataclass(frozen=True, repr=False)
