@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import heatfield as hf
 import reference_descriptors as reference
-from heatfield.models.read_out import GapImputer
+from heatfield.models.read_out import RoundOffScaler
 from heatfield_bench.baselines import FPFH, HKS, WKS, LocalCovariance
 from open3d_here import needs_open3d
 from tests.helpers.agreement import assert_agree
@@ -200,6 +200,6 @@ def test_pooling_takes_the_defined_points():
 
 def test_in_pipelines_and_searches():
     clouds, labels = some_clouds(16)
-    model = make_pipeline(HKS(), GapImputer(), LogisticRegression(max_iter=5000))
+    model = make_pipeline(HKS(), RoundOffScaler(), LogisticRegression(max_iter=5000))
     search = GridSearchCV(model, {"hks__n_times": [4, 8]}, cv=2).fit(clouds, labels)
     assert pickle.loads(pickle.dumps(search)).predict(clouds).tolist() == search.predict(clouds).tolist()

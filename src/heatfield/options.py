@@ -207,14 +207,39 @@ class Lengths:
 
 
 @options
-class Scales(Lengths):
-    """Diffusion times."""
+class Schedule:
+    """Diffusion times of each cloud."""
 
     n_scales: int = option("Number of diffusion times.", count(2), default=8)
     c_min: float = option(
         "Smallest time, divided by the squared mean nearest-neighbour distance.", default=0.05
     )
     c_max: float = option("Largest time, divided by the squared diameter of the cloud.", default=0.25)
+
+
+@options
+class Scales(Lengths, Schedule):
+    """Diffusion times."""
+
+
+def _lengths_of_many(value: Any, _: str) -> Any:
+    """ "shared", or lengths."""
+    if isinstance(value, str) and value != "shared":
+        raise ValueError(f"lengths must be 'shared' or a list of positive numbers, got {value!r}")
+    return value if isinstance(value, str) else as_lengths(value, least=2)
+
+
+@options
+class ScalesOfMany(Schedule):
+    """Diffusion times."""
+
+    lengths: Sequence[float] | str | None = option(
+        "Lengths sqrt(t) in the unit of the data for all clouds, or 'shared': learnt from the training"
+        " clouds, equal ratios between the medians of their own first and last lengths (default: each cloud"
+        " has its own).",
+        _lengths_of_many,
+        default=None,
+    )
 
 
 @options
@@ -260,7 +285,7 @@ class Threads:
 
 
 @options
-class Features(Scales, Sums):
+class Features(ScalesOfMany, Sums):
     """Features of a cloud."""
 
     variant: str = option(
@@ -369,7 +394,7 @@ class Watched:
 
 
 @options
-class Learned(Scales, Sums, Watched):
+class Learned(ScalesOfMany, Sums, Watched):
     """Features of every point, and the network that pools them."""
 
     variant: str = option(

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 import heatfield as hf
 from heatfield._base.check import as_points
 from heatfield.features.layout import SCHEMA, VARIANT_BLOCKS
-from heatfield.models.read_out import GapImputer, magnitudes
+from heatfield.models.read_out import RoundOffScaler, magnitudes
 from tests.helpers import reference, reference_joint
 from tests.helpers.agreement import assert_agree
 from tests.helpers.clouds import CLOUDS, cloud, rotation
@@ -210,7 +210,7 @@ def test_pandas_output():
 def test_in_pipelines_and_searches():
     clouds, labels = some_clouds(24)
     model = make_pipeline(
-        hf.HFSDescriptor("simple", n_scales=4), GapImputer(), LogisticRegression(max_iter=5000)
+        hf.HFSDescriptor("simple", n_scales=4), RoundOffScaler(), LogisticRegression(max_iter=5000)
     )
     assert cross_val_score(model, clouds, labels, cv=3).mean() > 0.9
     search = GridSearchCV(model, {"hfsdescriptor__n_scales": [3, 4]}, cv=2).fit(clouds, labels)

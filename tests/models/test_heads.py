@@ -1,27 +1,32 @@
-"""Plain arrays predict what the estimators of scikit-learn predict that they were read from."""
+"""Plain arrays predict what the estimators of scikit-learn predict."""
 
 import copy
 import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import heatfield as hf
-from heatfield.models.heads import Discriminants, Network, SupportVectors, Trees, softmax
-from heatfield.models.read_out import Candidate, GapImputer, GaussianSVC
+from heatfield.models.heads import Network, SupportVectors, Trees, softmax
+from heatfield.models.read_out import (
+    AnnealedMLP,
+    Candidate,
+    Prepared,
+    RoundOffScaler,
+    discriminants,
+    fit_classifier,
+)
 
 SAME = {"rtol": 0.0, "atol": 1e-12}
-KINDS = {
-    "mlp": (Network, MLPClassifier((12, 7), max_iter=60, random_state=0)),
-    "lda": (Discriminants, LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")),
-    "svm": (SupportVectors, GaussianSVC(C=10.0, break_ties=True)),
-}
+SOLVED = {"rtol": 1e-9, "atol": 1e-9}  # of a system of equations, solved in another way
+LDA = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
 
 
 def some_rows(classes, count=160, width=9, seed=0):
@@ -33,66 +38,103 @@ def some_rows(classes, count=160, width=9, seed=0):
 
 
 def two_columns(values):
-    return np.stack([0.0 * values, values], axis=1) if values.ndim == 1 else values
+    return np.stack([-values, values], axis=1) if values.ndim == 1 else values
+
+
+def loaded_again(head, classes, width=9):
+    return type(head).loaded(dict(head.tensors()), head.values(), width, classes)
+
+
+def prepared(rows, labels):
+    """Rows that are taken as they are, but for their mean and deviation."""
+    return Prepared.of(rows, labels, RoundOffScaler(), "standard")
 
 
 @pytest.mark.parametrize("classes", [2, 3, 6])
-@pytest.mark.parametrize("kind", KINDS)
-def test_heads_are_those_of_scikit_learn(kind, classes):
-    rows, labels, new = some_rows(classes)
-    head, estimator = KINDS[kind]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # few epochs
-        fitted = clone(estimator).fit(rows, labels)
-    mine = head.of(fitted)
+@pytest.mark.parametrize("shape", [(160, 9), (40, 90), (36, 36)])
+def test_discriminants_are_those_of_scikit_learn(shape, classes):
+    """In the space of the columns and in that of the rows."""
+    rows, labels, new = some_rows(classes, *shape)
+    rows[:, 3], new[:, 3] = 0.0, 0.0  # as of a constant feature
+    rows[labels == 0, 4] = 0.5  # constant in one class
+    mine, fitted = discriminants(rows, labels), LDA.fit(rows, labels)
     margins = mine.margins(new)
-    assert margins.shape == (220, classes)
+    theirs = fitted.decision_function(new)
+    lead = margins[:, 1] - margins[:, 0] if classes == 2 else margins
+    np.testing.assert_allclose(lead, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())
     np.testing.assert_array_equal(mine.positions(margins), fitted.predict(new))
-    if kind == "svm":
-        theirs = fitted.decision_function(new)
-        theirs = np.stack([-theirs, theirs], axis=1) if classes == 2 else theirs
-        np.testing.assert_allclose(margins, theirs, **SAME)
-    else:
-        np.testing.assert_allclose(softmax(margins), fitted.predict_proba(new), **SAME)
-    if kind == "lda":
-        np.testing.assert_allclose(
-            margins, two_columns(fitted.decision_function(new)), rtol=1e-12, atol=1e-12
-        )
-    again = head.loaded(dict(mine.tensors()), mine.values(), 9, classes)
-    np.testing.assert_array_equal(again.margins(new), margins)
+    np.testing.assert_array_equal(loaded_again(mine, classes, shape[1]).margins(new), margins)
 
 
-@pytest.mark.parametrize("classes", [2, 4])
-def test_gamma_is_the_default_as_a_number(classes):
+def test_discriminants_do_not_divide_by_round_off():
+    """A column that tells the classes apart but for its last digits has a bounded weight."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(40) % 2
+    for width in (5, 90):
+        rows = rng.normal(size=(40, width))
+        rows[:, 0] = 2.0 * labels - 1.0
+        noisy = rows.copy()
+        noisy[:, 0] += 1e-13 * rng.normal(size=40)
+        one, other = (discriminants(each, labels).margins(rows) for each in (rows, noisy))
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_support_vectors_are_those_of_scikit_learn(classes):
     rows, labels, new = some_rows(classes)
-    own, default = GaussianSVC(C=3.0).fit(rows, labels), SVC(C=3.0).fit(rows, labels)
-    assert own.gamma == 1.0 / (9 * rows.var())
-    np.testing.assert_array_equal(own.decision_function(new), default.decision_function(new))
-    same = np.ones((4, 3))
-    assert GaussianSVC().fit(same, [0, 1, 0, 1]).gamma == 1.0
+    training = prepared(rows, labels)
+    rows, new = training.rows, training.scaling.rows(new)
+    mine = fit_classifier(Candidate("", "svm", strength=3.0), training, hf.HFSClassifier(), None)
+    fitted = SVC(C=3.0, break_ties=True).fit(rows, labels)
+    assert mine.gamma == 1.0 / (9 * rows.var())
+    margins = mine.margins(new)
+    np.testing.assert_allclose(margins, two_columns(fitted.decision_function(new)), rtol=0.0, atol=2e-3)
+    assert (mine.positions(margins) == fitted.predict(new)).mean() > 0.99
+    exact = SVC(C=3.0, kernel="precomputed").fit(training.kernel[1], labels)
+    kernel = np.exp(-mine.gamma * ((new[:, None] - rows) ** 2).sum(axis=2))
+    np.testing.assert_allclose(margins, two_columns(exact.decision_function(kernel)), **SAME)
+    np.testing.assert_array_equal(loaded_again(mine, classes).margins(new), margins)
 
 
 def test_even_support_vectors_say_what_libsvm_says():
     """Rows that are all alike: no margin is above the other."""
-    rows, labels = np.ones((6, 3)), np.arange(6) % 2
-    fitted = GaussianSVC(break_ties=True).fit(rows, labels)
-    mine = SupportVectors.of(fitted)
-    np.testing.assert_array_equal(mine.positions(mine.margins(rows)), fitted.predict(rows))
+    labels = np.arange(6) % 2
+    training = prepared(np.ones((6, 3)), labels)
+    assert training.kernel[0] == 1.0
+    mine = fit_classifier(Candidate("", "svm"), training, hf.HFSClassifier(), None)
+    fitted = SVC(kernel="precomputed").fit(training.kernel[1], labels)
+    np.testing.assert_array_equal(
+        mine.positions(mine.margins(training.rows)), fitted.predict(training.kernel[1])
+    )
 
 
 def test_many_rows_are_taken_in_pieces(monkeypatch):
     rows, labels, new = some_rows(3)
-    mine = SupportVectors.of(GaussianSVC().fit(rows, labels))
+    mine = fit_classifier(Candidate("", "svm"), prepared(rows, labels), hf.HFSClassifier(), None)
+    assert isinstance(mine, SupportVectors)
     whole = mine.margins(new)
     monkeypatch.setattr("heatfield.models.heads._TOGETHER", 1000)
     np.testing.assert_allclose(mine.margins(new), whole, **SAME)
     assert mine.margins(new[:0]).shape == (0, 3)
 
 
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_networks_are_those_of_scikit_learn(classes):
+    rows, labels, new = some_rows(classes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few epochs
+        fitted = MLPClassifier((12, 7), max_iter=60, random_state=0).fit(rows, labels)
+    mine = Network.of(fitted)
+    margins = mine.margins(new)
+    np.testing.assert_array_equal(mine.positions(margins), fitted.predict(new))
+    np.testing.assert_allclose(softmax(margins), fitted.predict_proba(new), **SAME)
+    np.testing.assert_array_equal(loaded_again(mine, classes).margins(new), margins)
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("head", ["mlp", "lda", "svm"])
 def test_a_classifier_predicts_as_its_pipeline(head, classes):
-    """From descriptors with gaps and constant columns, as `HFSClassifier` trains it."""
+    """From descriptors with gaps and constant columns."""
     rng = np.random.default_rng(1)
     clouds = [rng.normal(size=(40, 3)) * [1, 1, 0.2 + 0.2 * (i % classes)] for i in range(48)]
     labels = np.arange(48) % classes
@@ -100,22 +142,25 @@ def test_a_classifier_predicts_as_its_pipeline(head, classes):
     features = hf.HFSDescriptor("joint", n_scales=3).fit_transform(clouds)
     features[::7, 5] = np.nan
     features[:, 11] = 4.0
+    step = {
+        "mlp": AnnealedMLP((128, 64), alpha=1.0, max_iter=40, random_state=0),
+        "lda": LDA,
+        "svm": SVC(C=10.0, break_ties=True),
+    }[head]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit_features(features[:36], labels[:36], n_dims=3)
-        steps = GapImputer(), model._scaler(dense=True), Candidate("joint", head).estimator(model)
-        pipeline = make_pipeline(*steps).fit(features[:36], labels[:36])
-    assert model.readout_.constant[11]
+        pipeline = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), step)
+        pipeline.fit(features[:36], labels[:36])
+    assert model.readout_.scaling.constant[11]
     np.testing.assert_array_equal(model.predict_features(features), pipeline.predict(features))
     found = model.predict_proba_features(features)
     if head == "mlp":
-        np.testing.assert_allclose(found, pipeline.predict_proba(features), **SAME)
-    else:
-        values = two_columns(pipeline.decision_function(features))
-        if head == "svm" and classes == 2:
-            values[:, 0] = -values[:, 1]
-        expected = softmax(values / (model.readout_.head.temperature or 1.0))
-        np.testing.assert_allclose(found, expected, **SAME)
+        np.testing.assert_allclose(found, pipeline.predict_proba(features), **SOLVED)
+    elif head == "lda":
+        values = pipeline.decision_function(features) / model.readout_.head.temperature
+        values = np.stack([0.0 * values, values], axis=1) if classes == 2 else values
+        np.testing.assert_allclose(found, softmax(values), rtol=0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

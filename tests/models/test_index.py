@@ -44,7 +44,7 @@ def test_distances_are_those_of_standardised_descriptors(table):
 
     rows = StandardScaler().fit_transform(table)
     index = hf.HFSIndex("desc").build_features(table, n_dims=3)
-    varies = ~index.space_.constant
+    varies = ~index.space_.scaling.constant
     expected = np.linalg.norm((rows[0] - rows)[:, varies], axis=1)
     hits = index.query_features(table[:1], k=len(table))
     np.testing.assert_allclose(hits.distances[0], expected[hits.rows[0]], rtol=1e-5)

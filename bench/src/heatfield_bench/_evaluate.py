@@ -14,14 +14,13 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import accuracy_score, f1_score, recall_score
-from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from heatfield import HFSDescriptor
 from heatfield._base.check import Array, HeatFieldWarning
 from heatfield.features.layout import ROUND_OFF, Layout
-from heatfield.models.read_out import GapImputer, RoundOffScaler, magnitudes
+from heatfield.models.read_out import RoundOffScaler, magnitudes
 
 from ._methods import Method, epochs_within, made, name_of
 from ._sets import Loaded
@@ -273,7 +272,7 @@ def read_out(
 
 
 def _scaler(layout: Layout) -> Any:
-    return make_pipeline(GapImputer(), RoundOffScaler(ROUND_OFF[np.dtype(np.float64)], magnitudes(layout)))
+    return RoundOffScaler(ROUND_OFF[np.dtype(np.float64)], magnitudes(layout))
 
 
 def _trained(

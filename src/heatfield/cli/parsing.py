@@ -55,6 +55,11 @@ def _add_option(parser: Any, entry: Field[Any]) -> None:
         return
     if entry.metadata["choices"]:
         more["choices"] = entry.metadata["choices"]
+    elif kind == "Sequence[float] | str":
+        more |= {
+            "type": lambda text: text if text.isalpha() else listed(text, float),
+            "metavar": "A,B,..",
+        }
     elif kind.startswith("Sequence["):
         one = {"Sequence[float]": float}.get(kind, str)
         more |= {"type": lambda text: listed(text, one), "metavar": "A,B,.."}

@@ -22,7 +22,7 @@ from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT, WEIGHT
 from ..core.planner import SMALL, Request, always_dense
 from ..core.sums import dense_sums, sums_shape
 from ..options import Features, Spectrum, Threads, takes
-from ..scales import geometric
+from ..scales import SignatureSettings, geometric
 from .blocks import Around, Found, logarithm, registry
 from .layout import DescriptorSettings
 
@@ -62,10 +62,38 @@ def describe(
     (2, 744)
     """
     checked = as_clouds(clouds)
-    settings = DescriptorSettings(checked[0].shape[1], **vars(features), **vars(spectrum), **vars(threads))
+    chosen = vars(features) | vars(spectrum) | vars(threads)
+    if features.lengths == "shared":
+        own = DescriptorSettings(checked[0].shape[1], **chosen | {"lengths": None})
+        chosen["lengths"] = shared_lengths(own_ends(checked, own, own.n_threads), own.n_scales)
+    settings = DescriptorSettings(checked[0].shape[1], **chosen)
     rows = describe_clouds(checked, settings, n_threads=settings.n_threads)
     warn_of_empty(rows, "their descriptors are NaN")
     return rows
+
+
+def own_ends(clouds: Sequence[Array], settings: SignatureSettings, n_threads: int = 1) -> Array:
+    """First and last length (N, 2) of each cloud's own schedule; NaN for fewer than two distinct points."""
+    out = np.empty((len(clouds), 2))
+
+    def work(first: int, last: int) -> None:
+        batch = Batch.of(clouds[first:last])
+        out[first:last] = np.sqrt(_times(batch, range(first, last), settings)[[0, -1]].T)
+
+    run_pieces(work, _batches([len(cloud) for cloud in clouds], n_threads), n_threads)
+    return out
+
+
+def shared_lengths(ends: Array, n_scales: int) -> tuple[float, ...]:
+    """Lengths for all clouds, with equal ratios between the medians of `own_ends`.
+
+    Medians, so that a few clouds of another size, or in another unit, do not count.
+    """
+    known = ends[np.isfinite(ends).all(axis=1)]
+    if not len(known):
+        raise ValueError("lengths='shared' are learnt from clouds, but none has two distinct points")
+    low, high = np.median(known, axis=0) ** 2
+    return tuple(np.sqrt(geometric(low, high, n_scales)).tolist())
 
 
 def describe_clouds(
@@ -157,7 +185,7 @@ def _describe_batch(
     return rows, batch.extents
 
 
-def _times(batch: Batch, names: Sequence[int], settings: DescriptorSettings) -> Array:
+def _times(batch: Batch, names: Sequence[int], settings: SignatureSettings) -> Array:
     """The times (T, N) of every cloud, NaN for fewer than two distinct points; an error names the cloud."""
     if settings.lengths is not None:
         times = np.repeat(np.square(settings.lengths)[None, :], len(batch.ends), axis=0)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, thread_count
 from ..options import Features, Spectrum, Threads, count, option, options
-from .describe import describe_clouds, warn_of_empty
+from .describe import describe_clouds, own_ends, shared_lengths, warn_of_empty
 from .layout import DescriptorSettings, Layout, options_of
 
 
@@ -61,6 +61,15 @@ def check_same_dims(clouds: Sequence[Array], n_dims: int, fitted: str) -> None:
         raise ValueError(f"clouds[0] has {found} coordinates per point, but {fitted} was fitted on {n_dims}")
 
 
+def check_known_lengths(lengths: Any) -> None:
+    """A ValueError where lengths would have to be learnt from clouds that are not there."""
+    if isinstance(lengths, str):
+        raise ValueError(
+            f"lengths={lengths!r} are learnt from clouds; for features, "
+            "give the lengths that they were computed with"
+        )
+
+
 @options
 class HFSDescriptor(Features, Spectrum, Threads, CloudTransformer):
     """Closed-form heat field descriptors of clouds of any size: a scikit-learn transformer.
@@ -100,7 +109,7 @@ class HFSDescriptor(Features, Spectrum, Threads, CloudTransformer):
     n_dims: int | None = option("Dimension of the points.", count(1), on_command=False, default=None)
 
     def fit(self, clouds: Sequence[ArrayLike], y: Any = None) -> HFSDescriptor:  # noqa: ARG002
-        """Check the parameters and learn the dimension of the points; there is nothing else to learn.
+        """Check the parameters and learn the dimension of the points, and lengths where they are shared.
 
         Parameters
         ----------
@@ -111,10 +120,19 @@ class HFSDescriptor(Features, Spectrum, Threads, CloudTransformer):
         -------
         self : HFSDescriptor
         """
-        return self._fit_dims(as_clouds(clouds)[0].shape[1])
+        return self._fit_clouds(as_clouds(clouds))
+
+    def _fit_clouds(self, clouds: list[Array]) -> HFSDescriptor:
+        """`fit` of clouds that were checked before."""
+        self._forget()
+        self._fit_dims(clouds[0].shape[1])
+        if isinstance(self.lengths, str):
+            own = self._settings(self.n_dims_)
+            self.lengths_ = shared_lengths(own_ends(clouds, own, own.n_threads), own.n_scales)
+        return self
 
     def _fit_dims(self, n: int) -> HFSDescriptor:
-        """`fit` where the dimension of the points is known: nothing else is learnt from clouds."""
+        """`fit` where the dimension of the points is known, and no lengths are learnt."""
         if self.n_dims is not None and self.n_dims != n:
             raise ValueError(
                 f"clouds[0] has {n} coordinates per point, but n_dims={self.n_dims!r} was asked for"
@@ -135,7 +153,7 @@ class HFSDescriptor(Features, Spectrum, Threads, CloudTransformer):
         features : (N, columns)
         """
         checked = as_clouds(clouds)
-        return self._fit_dims(checked[0].shape[1])._compute(checked)
+        return self._fit_clouds(checked)._compute(checked)
 
     def transform(self, clouds: Sequence[ArrayLike]) -> Array:
         """Descriptors of N clouds.
@@ -165,7 +183,10 @@ class HFSDescriptor(Features, Spectrum, Threads, CloudTransformer):
 
     def _settings(self, n: int) -> DescriptorSettings:
         """The parameters, checked."""
-        return DescriptorSettings(n, **options_of(self))
+        given = options_of(self)
+        if isinstance(self.lengths, str) and self.lengths == "shared":
+            given["lengths"] = getattr(self, "lengths_", None)
+        return DescriptorSettings(n, **given)
 
     def _check_columns(self, count: int) -> None:
         """A ValueError where there are surely more columns than ``count``."""

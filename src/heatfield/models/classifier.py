@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from .._base.check import Array
-from ..options import Head, check_options, options
-from .cloud_model import ClosedFormModel, CloudModel, HeadModel
-from .heads import CLASSIFIERS
-from .read_out import WORDS, RoundOffScaler, check_auto, fit_head, labels_for
+from ..options import Head, options
+from .cloud_model import ClosedFormModel, CloudModel
+from .heads import CLASSIFIERS, Readout
+from .read_out import WORDS, Candidate, Tables, check_auto, choose_classifier, labels_for
 
 
 class CloudClassifier(ClassifierMixin, CloudModel):
@@ -82,40 +82,8 @@ class CloudClassifier(ClassifierMixin, CloudModel):
         return labels_for(y, count)
 
 
-class HeadClassifier(CloudClassifier, HeadModel, Head):
-    """Descriptors of clouds, and a small classifier that reads them out."""
-
-    _kinds, _words, _least_score = CLASSIFIERS, WORDS, 0.0
-    _scored_by = "mean accuracy over classes"
-
-    def _fit_head(
-        self, features: Array, target: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
-    ) -> None:
-        tables = {getattr(self.descriptor_, "variant", ""): (features, scaler)}
-        chosen, self.head_scores_, self.readout_ = fit_head(self, tables, target, groups)
-        self.head_ = chosen.head
-        self.classes_, self.n_clouds_ = np.unique(target), len(target)
-
-    def _check_settings(self, target: NDArray[Any], n_dims: int, groups: NDArray[Any] | None) -> None:
-        check_options(self)
-        self._descriptor(n_dims)
-        if self.head == "auto":
-            check_auto(target, groups)
-
-    def _probabilities(self, features: Any) -> Array:
-        rows = self._checked_features(features)
-        return self.readout_.probabilities(rows)
-
-    def _predicted(self, features: Any) -> NDArray[Any]:
-        rows = self._checked_features(features)
-        return self.classes_[self.readout_.predict(rows)]
-
-    def _score_words(self, score: float) -> str:
-        return f"{100 * score:.1f} %"
-
-
 @options
-class HFSClassifier(ClosedFormModel, HeadClassifier):
+class HFSClassifier(CloudClassifier, ClosedFormModel, Head):
     """Classify point clouds by their heat field signatures, in closed form.
 
     Gaps are filled from the training set and features normalised (those constant up to round-off set to 0,
@@ -132,9 +100,9 @@ class HFSClassifier(ClosedFormModel, HeadClassifier):
     classes_ : the labels
     n_dims_ : the dimension of the points
     n_clouds_ : how many clouds it was fitted on
-    descriptor_ : the fitted `HFSDescriptor`
+    descriptor_ : the fitted `HFSDescriptor`, of the variant that was chosen
     head_, normalise_ : the head in use, and how its features are normalised
-    head_scores_ : with "auto", the mean accuracy over classes of each candidate, such as "lda rank"
+    head_scores_ : with "auto", the mean accuracy over classes of each candidate, such as "joint lda rank"
     readout_ : from descriptors to classes, as plain arrays
 
     Examples
@@ -153,3 +121,27 @@ class HFSClassifier(ClosedFormModel, HeadClassifier):
     >>> again.predict_proba_features(rows[1::2]).shape, again.descriptor_options()["n_scales"]
     ((30, 5), 8)
     """
+
+    _kinds, _words, _least_score = CLASSIFIERS, WORDS, 0.0
+    _scored_by = "mean accuracy over classes"
+
+    def _choose(
+        self, tables: Tables, target: NDArray[Any], groups: NDArray[Any] | None
+    ) -> tuple[Candidate, dict[str, float], Readout]:
+        self.classes_ = np.unique(target)
+        return choose_classifier(self, tables, target, groups)
+
+    def _check_settings(self, target: NDArray[Any], n_dims: int, groups: NDArray[Any] | None) -> None:
+        self._descriptor(n_dims)
+        check_auto(self, target, groups, len(self._variants()))
+
+    def _probabilities(self, features: Any) -> Array:
+        rows = self._checked_features(features)
+        return self.readout_.probabilities(rows)
+
+    def _predicted(self, features: Any) -> NDArray[Any]:
+        rows = self._checked_features(features)
+        return self.classes_[self.readout_.predict(rows)]
+
+    def _score_words(self, score: float) -> str:
+        return f"{100 * score:.1f} %"

@@ -1,14 +1,15 @@
-"""What reads features out, as plain arrays: standardisation, linear heads, support vectors, network, trees.
+"""What reads features out, as plain arrays: scaling, linear heads, support vectors, network, trees.
 
-scikit-learn trains; from then on the functions of this module alone predict. So a fitted model and one that
-was loaded are the same arrays in the same code, with the same bits, whichever version of scikit-learn is
-installed. Only public fitted attributes are read, but for the trees: see `Trees.of`.
+The functions of `read_out` and scikit-learn train; from then on those of this module alone predict. So a
+fitted model and one that was loaded are the same arrays in the same code, with the same bits, whichever
+version of scikit-learn is installed. Only public fitted attributes are read, but for the trees: see
+`Trees.of`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Self
 
@@ -47,38 +48,12 @@ def take(tensors: Tensors, name: str, dtype: DTypeLike, shape: tuple[int | None,
     return np.array(found, order="C")
 
 
-def take_scaling(tensors: Tensors, width: int) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Medians, means, deviations, and which columns are constant, as `take` takes them."""
-    fill, mean, scale = (take(tensors, name, np.float64, (width,)) for name in ("fill", "mean", "scale"))
-    if (scale <= 0.0).any():
-        raise ValueError("its tensor 'scale' holds values that are not above 0")
-    return fill, mean, scale, take(tensors, "constant", np.bool_, (width,))
-
-
 def softmax(margins: Array) -> Array:
     """Probabilities (N, classes); a ValueError where a forged model overflows, not an answer of NaN."""
     _check_finite(margins)
     with np.errstate(over="ignore"):
         shares = np.exp(margins - margins.max(axis=1, keepdims=True))
     return shares / shares.sum(axis=1, keepdims=True)
-
-
-def fill_gaps(features: Array, fill: Array) -> Array:
-    """The features with ``fill`` where they are not finite."""
-    return np.where(np.isfinite(features), features, fill)
-
-
-def standardise(features: Array, mean: Array, scale: Array, constant: NDArray[np.bool_]) -> Array:
-    """Features less their mean, over their scale; 0 where they are constant."""
-    return np.where(constant, 0.0, (features - mean) / scale)
-
-
-def normal_scores(features: Array, quantiles: Array, scores: Array, constant: NDArray[np.bool_]) -> Array:
-    """The score of each value by the quantiles of its column, linear between them; 0 where constant."""
-    out = np.zeros(features.shape)
-    for column in np.flatnonzero(~constant):
-        out[:, column] = np.interp(features[:, column], quantiles[:, column], scores[:, column])
-    return out
 
 
 def _check_finite(margins: Array) -> None:
@@ -91,18 +66,66 @@ def _of_all_classes(margins: Array) -> Array:
     return np.concatenate([np.zeros_like(margins), margins], axis=1) if margins.shape[1] == 1 else margins
 
 
-class Head:
-    """From standardised rows to a margin for each class, which grows with its probability.
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """From features to what a head reads: gaps filled, then normalised.
 
-    A head of a regressor has one column instead: the number that is predicted.
+    Features are standardised, or with ``quantiles`` replaced by normal scores. Constant ones become 0.
+    """
+
+    fill: Array
+    mean: Array
+    scale: Array
+    constant: NDArray[np.bool_]
+    quantiles: Array | None = None  # (51, width)
+    scores: Array | None = None  # (51, width), of the quantiles
+
+    @classmethod
+    def loaded(cls, tensors: Tensors, width: int) -> Scaling:
+        """What `tensors` gave, taken out of ``tensors`` and checked."""
+        fill, mean, scale = (take(tensors, name, np.float64, (width,)) for name in ("fill", "mean", "scale"))
+        if (scale <= 0.0).any():
+            raise ValueError("its tensor 'scale' holds values that are not above 0")
+        constant = take(tensors, "constant", np.bool_, (width,))
+        if "quantiles" not in tensors:
+            return cls(fill, mean, scale, constant)
+        shape = (len(NORMAL_SCORES), width)
+        ranks = [take(tensors, name, np.float64, shape) for name in ("quantiles", "scores")]
+        if any((np.diff(knots, axis=0) < 0.0).any() for knots in ranks):
+            raise ValueError("its quantiles or their scores do not rise")
+        if np.abs(ranks[1]).max() > NORMAL_SCORES[-1]:
+            raise ValueError(f"its scores are beyond {NORMAL_SCORES[-1]:g}")
+        return cls(fill, mean, scale, constant, *ranks)
+
+    @property
+    def normalise(self) -> str:
+        """How features are normalised: "standard" or "rank"."""
+        return "standard" if self.quantiles is None else "rank"
+
+    def tensors(self) -> Tensors:
+        """All arrays by name."""
+        return {name: array for name, array in vars(self).items() if array is not None}
+
+    def rows(self, features: Array) -> Array:
+        """What a head reads."""
+        filled = np.asarray(features, dtype=np.float64)
+        filled = np.where(np.isfinite(filled), filled, self.fill)
+        if self.quantiles is None or self.scores is None:
+            return np.where(self.constant, 0.0, (filled - self.mean) / self.scale)
+        out = np.zeros(filled.shape)
+        for column in np.flatnonzero(~self.constant):
+            knots = self.quantiles[:, column], self.scores[:, column]
+            out[:, column] = np.interp(filled[:, column], *knots)
+        return out
+
+
+class Head:
+    """From normalised rows to a margin for each class, which grows with its probability.
+
+    A head of a regressor has one column instead: the number that is predicted. It has no ``classes``.
     """
 
     temperature: float | None = None  # what margins are divided by before they become probabilities
-
-    @classmethod
-    def of(cls, fitted: Any) -> Self:
-        """What an estimator of scikit-learn has learnt."""
-        raise NotImplementedError
 
     @classmethod
     def loaded(cls, tensors: Tensors, values: Mapping[str, Any], width: int, classes: int) -> Self:
@@ -127,30 +150,29 @@ class Head:
 
 
 @dataclass(frozen=True, eq=False)
-class Discriminants(Head):
-    """Linear discriminants: one row of ``coef`` for each class, or one in all for two."""
+class Linear(Head):
+    """Linear discriminants, one for each class, or a number that is linear in the features."""
 
-    coef: Array
-    intercept: Array
+    coef: Array  # (outputs, width)
+    intercept: Array  # (outputs,)
     temperature: float | None = None
 
     @classmethod
-    def of(cls, fitted: Any) -> Discriminants:
-        """Of a LinearDiscriminantAnalysis, not calibrated."""
-        return cls(np.array(fitted.coef_, order="C"), np.array(fitted.intercept_))
-
-    @classmethod
-    def loaded(cls, tensors: Tensors, values: Mapping[str, Any], width: int, classes: int) -> Discriminants:
+    def loaded(cls, tensors: Tensors, values: Mapping[str, Any], width: int, classes: int) -> Linear:
         """See `Head`."""
-        outputs = _outputs(classes)
+        outputs = max(1, classes)
         coef = take(tensors, "head.coef", np.float64, (outputs, width))
         intercept = take(tensors, "head.intercept", np.float64, (outputs,))
-        own = None if values["temperature"] is None else _number(values, "temperature", above=0.0)
+        own = None if values["temperature"] is None else _positive(values, "temperature")
         return cls(coef, intercept, own)
 
     def margins(self, rows: Array) -> Array:
         """See `Head`; not divided by the temperature."""
-        return _of_all_classes(rows @ self.coef.T + self.intercept)
+        return rows @ self.coef.T + self.intercept
+
+    def in_unit(self, mean: float, scale: float) -> Linear:
+        """As this head, which was fitted to (y - mean) / scale, predicts y."""
+        return replace(self, coef=scale * self.coef, intercept=scale * self.intercept + mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +181,7 @@ class SupportVectors(Head):
 
     ``dual[k]`` holds the coefficients of vectors against the k-th of the other classes. The margin of a class
     is the number of pairs that it wins and, between -1/3 and 1/3, by how much: ties are broken. Of two
-    classes it is the value of the one machine, with either sign.
+    classes it is the value of the one machine, with either sign. A regressor has one machine and one count.
     """
 
     vectors: Array  # (S, width)
@@ -169,41 +191,46 @@ class SupportVectors(Head):
     gamma: float
 
     @classmethod
-    def of(cls, fitted: Any) -> SupportVectors:
-        """Of an SVC whose parameter ``gamma`` is a number."""
-        return cls(
-            np.array(fitted.support_vectors_, order="C"),
-            np.array(fitted.n_support_, dtype=np.int64),
-            np.array(fitted.dual_coef_, order="C"),
-            np.array(fitted.intercept_),
-            float(fitted.gamma),
-        )
+    def of(cls, fitted: Any, rows: Array, gamma: float) -> SupportVectors:
+        """Of an SVC or SVR that was fitted to the kernel of these rows."""
+        vectors = np.array(rows[fitted.support_], order="C")
+        counts = fitted.n_support_ if hasattr(fitted, "classes_") else [len(vectors)]
+        dual = np.array(fitted.dual_coef_, order="C")
+        return cls(vectors, np.array(counts, np.int64), dual, np.array(fitted.intercept_), gamma)
 
     @classmethod
     def loaded(cls, tensors: Tensors, values: Mapping[str, Any], width: int, classes: int) -> SupportVectors:
         """See `Head`."""
         vectors = take(tensors, "head.vectors", np.float64, (None, width))
-        counts = take(tensors, "head.counts", np.int64, (classes,))
+        counts = take(tensors, "head.counts", np.int64, (max(1, classes),))
         if (counts < 0).any() or (counts > len(vectors)).any() or counts.sum() != len(vectors):
             raise ValueError("its support vectors do not fit together")
-        dual = take(tensors, "head.dual", np.float64, (classes - 1, len(vectors)))
-        intercept = take(tensors, "head.intercept", np.float64, (classes * (classes - 1) // 2,))
-        return cls(vectors, counts, dual, intercept, _number(values, "gamma", above=0.0))
+        dual = take(tensors, "head.dual", np.float64, (max(1, classes - 1), len(vectors)))
+        pairs = max(1, classes * (classes - 1) // 2)
+        intercept = take(tensors, "head.intercept", np.float64, (pairs,))
+        return cls(vectors, counts, dual, intercept, _positive(values, "gamma"))
 
     def margins(self, rows: Array) -> Array:
         """See `Head`."""
-        return np.concatenate([self._margins(kernel) for kernel in _kernels(rows, self.vectors, self.gamma)])
+        return np.concatenate([self._margins(kernel) for kernel in self._kernels(rows)])
+
+    def _kernels(self, rows: Array) -> Iterator[Array]:
+        """The kernel of rows and support vectors, some rows at a time."""
+        step = max(1, _TOGETHER // max(1, len(self.vectors)))
+        for first in range(0, max(1, len(rows)), step):
+            yield np.exp(-self.gamma * cdist(rows[first : first + step], self.vectors, "sqeuclidean"))
 
     def _margins(self, kernel: Array) -> Array:
-        if len(self.counts) == 2:
+        classes = len(self.counts)
+        if classes < 3:
             value = kernel @ self.dual[0] + self.intercept[0]
-            return np.stack([-value, value], axis=1)
+            return value[:, None] if classes == 1 else np.stack([-value, value], axis=1)
         ends = np.cumsum(self.counts)[:-1]
         parts = zip(np.split(kernel, ends, axis=1), np.split(self.dual, ends, axis=1), strict=True)
         # shares[i][:, k]: what the vectors of class i add to its pair with the k-th of the others.
         shares = [part @ dual.T for part, dual in parts]
-        won, lead = np.zeros((2, len(kernel), len(self.counts)))
-        for pair, (i, j) in enumerate(combinations(range(len(self.counts)), 2)):
+        won, lead = np.zeros((2, len(kernel), classes))
+        for pair, (i, j) in enumerate(combinations(range(classes), 2)):
             value = shares[i][:, j - 1] + shares[j][:, i] + self.intercept[pair]
             won[:, i] += value >= 0.0
             won[:, j] += value < 0.0
@@ -214,6 +241,10 @@ class SupportVectors(Head):
     def positions(self, margins: Array) -> NDArray[np.intp]:
         """See `Head`; of two classes that are even, libsvm says the second."""
         return (margins[:, 1] >= 0.0).astype(np.intp) if len(self.counts) == 2 else super().positions(margins)
+
+    def in_unit(self, mean: float, scale: float) -> SupportVectors:
+        """As this head, which was fitted to (y - mean) / scale, predicts y."""
+        return replace(self, dual=scale * self.dual, intercept=scale * self.intercept + mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,140 +290,44 @@ class Network(Head):
         return _of_all_classes(rows @ self.weights[-1] + self.biases[-1])
 
 
-@dataclass(frozen=True, eq=False)
-class Line(Head):
-    """A number that is linear in the features."""
-
-    coef: Array  # (width,)
-    intercept: float
-
-    @classmethod
-    def loaded(cls, tensors: Tensors, values: Mapping[str, Any], width: int, classes: int) -> Line:  # noqa: ARG003
-        """See `Head`."""
-        coef = take(tensors, "head.coef", np.float64, (width,))
-        return cls(coef, _number(values, "intercept"))
-
-    def margins(self, rows: Array) -> Array:
-        """See `Head`."""
-        return (rows @ self.coef + self.intercept)[:, None]
-
-    def in_unit(self, mean: float, scale: float) -> Line:
-        """As this head, which was fitted to (y - mean) / scale, predicts y."""
-        return Line(scale * self.coef, scale * self.intercept + mean)
-
-
-@dataclass(frozen=True, eq=False)
-class VectorSum(Head):
-    """A number from support vectors with the kernel exp(-gamma D^2)."""
-
-    vectors: Array  # (S, width)
-    dual: Array  # (S,)
-    intercept: float
-    gamma: float
-
-    @classmethod
-    def of(cls, fitted: Any) -> VectorSum:
-        """Of an SVR whose parameter ``gamma`` is a number."""
-        vectors, dual = np.array(fitted.support_vectors_, order="C"), np.array(fitted.dual_coef_).ravel()
-        return cls(vectors, dual, float(fitted.intercept_[0]), float(fitted.gamma))
-
-    @classmethod
-    def loaded(cls, tensors: Tensors, values: Mapping[str, Any], width: int, classes: int) -> VectorSum:  # noqa: ARG003
-        """See `Head`."""
-        vectors = take(tensors, "head.vectors", np.float64, (None, width))
-        dual = take(tensors, "head.dual", np.float64, (len(vectors),))
-        return cls(vectors, dual, _number(values, "intercept"), _number(values, "gamma", above=0.0))
-
-    def margins(self, rows: Array) -> Array:
-        """See `Head`."""
-        parts = [kernel @ self.dual for kernel in _kernels(rows, self.vectors, self.gamma)]
-        return (np.concatenate(parts) + self.intercept)[:, None]
-
-    def in_unit(self, mean: float, scale: float) -> VectorSum:
-        """As this head, which was fitted to (y - mean) / scale, predicts y."""
-        return VectorSum(self.vectors, scale * self.dual, scale * self.intercept + mean, self.gamma)
-
-
-def _kernels(rows: Array, vectors: Array, gamma: float) -> Iterator[Array]:
-    """The Gaussian kernel of rows and support vectors, some rows at a time."""
-    step = max(1, _TOGETHER // max(1, len(vectors)))
-    for first in range(0, max(1, len(rows)), step):
-        yield np.exp(-gamma * cdist(rows[first : first + step], vectors, "sqeuclidean"))
-
-
 def _outputs(classes: int) -> int:
     return 1 if classes == 2 else classes
 
 
-def _number(values: Mapping[str, Any], name: str, above: float = -np.inf) -> float:
-    """A number of a file that is finite and above a bound."""
+def _positive(values: Mapping[str, Any], name: str) -> float:
+    """A number of a file that is finite and above 0."""
     value = values[name]
-    if type(value) is not float or not above < value < np.inf:
-        words = "a number" if above < 0.0 else f"a number above {above:g}"
-        raise ValueError(f"its {name} is {str(value)[:40]}, expected {words}")
+    if type(value) is not float or not 0.0 < value < np.inf:
+        raise ValueError(f"its {name} is {str(value)[:40]}, expected a number above 0")
     return value
 
 
-CLASSIFIERS: Mapping[str, type[Head]] = {"mlp": Network, "lda": Discriminants, "svm": SupportVectors}
-REGRESSORS: Mapping[str, type[Head]] = {"ridge": Line, "svm": VectorSum}
+CLASSIFIERS: Mapping[str, type[Head]] = {"mlp": Network, "lda": Linear, "svm": SupportVectors}
+REGRESSORS: Mapping[str, type[Head]] = {"ridge": Linear, "svm": SupportVectors}
 
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """From descriptors to classes, or to a number: gaps filled, features normalised, and a head.
+    """From descriptors to classes, or to a number."""
 
-    With ``quantiles`` features become normal scores, else they are standardised.
-    """
-
-    fill: Array
-    mean: Array
-    scale: Array
-    constant: NDArray[np.bool_]
+    scaling: Scaling
     head: Head
-    quantiles: Array | None = None  # (51, width)
-    scores: Array | None = None  # (51, width), of the quantiles
 
     @classmethod
     def loaded(
         cls, kind: type[Head], tensors: Tensors, values: Mapping[str, Any], width: int, classes: int
     ) -> Readout:
-        """What `tensors` and ``head.values`` gave, taken out of ``tensors`` and checked.
-
-        The read-out of a regressor has no ``classes``.
-        """
-        scaling = take_scaling(tensors, width)
-        ranks: list[NDArray] = []
-        if "quantiles" in tensors:
-            shape = (len(NORMAL_SCORES), width)
-            ranks = [take(tensors, name, np.float64, shape) for name in ("quantiles", "scores")]
-            if any((np.diff(knots, axis=0) < 0.0).any() for knots in ranks):
-                raise ValueError("its quantiles or their scores do not rise")
-            if np.abs(ranks[1]).max() > NORMAL_SCORES[-1]:
-                raise ValueError(f"its scores are beyond {NORMAL_SCORES[-1]:g}")
-        return cls(*scaling, kind.loaded(tensors, values, width, classes), *ranks)
-
-    @property
-    def normalise(self) -> str:
-        """How features are normalised: "standard" or "rank"."""
-        return "standard" if self.quantiles is None else "rank"
+        """What `tensors` and ``head.values`` gave, taken out of ``tensors`` and checked."""
+        return cls(Scaling.loaded(tensors, width), kind.loaded(tensors, values, width, classes))
 
     def tensors(self) -> Tensors:
         """All arrays by name."""
-        names = ("fill", "mean", "scale", "constant", "quantiles", "scores")
-        own = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return own | self.head.tensors()
-
-    def rows(self, features: Array) -> Array:
-        """What the head reads: features without gaps, normalised."""
-        filled = fill_gaps(np.asarray(features, dtype=np.float64), self.fill)
-        if self.quantiles is None or self.scores is None:
-            return standardise(filled, self.mean, self.scale, self.constant)
-        return normal_scores(filled, self.quantiles, self.scores, self.constant)
+        return self.scaling.tensors() | self.head.tensors()
 
     def margins(self, features: Array) -> Array:
         """(N, classes): the largest belongs to the class that is predicted."""
         with np.errstate(over="ignore", invalid="ignore"):  # of a forged model
-            found = self.head.margins(self.rows(features))
+            found = self.head.margins(self.scaling.rows(features))
         _check_finite(found)
         return found
 

@@ -18,11 +18,11 @@ from sklearn.base import clone
 
 from .._base.check import Array, as_clouds, check_count
 from .._base.summary import plural, shown
-from ..features.descriptor import HFSDescriptor, check_same_dims
+from ..features.descriptor import HFSDescriptor, check_known_lengths, check_same_dims
 from ..io import with_files_read
 from ..options import Retrieval, check_options, option, options
 from . import retrieval
-from .heads import take, take_scaling
+from .heads import Scaling, take
 from .retrieval import Hits, RetrievalScores, Rows, Space, fit_space
 from .saving import from_plain, load_model, plain, saved_notes, write_model
 
@@ -144,9 +144,10 @@ class HFSIndex(_Built, Retrieval):
         self : HFSIndex
         """
         checked, found = self._read(clouds, names)
-        n_dims = checked[0].shape[1]
-        features = self._new_descriptor(n_dims).fit_transform(checked)
-        return self.build_features(features, n_dims=n_dims, labels=labels, **found)
+        descriptor = self._new_descriptor(checked[0].shape[1])._fit_clouds(checked)
+        learnt = descriptor._settings(descriptor.n_dims_).lengths
+        descriptor.set_params(lengths=learnt)
+        return self._fill_new(descriptor, descriptor._compute(checked), labels, **found)
 
     def build_features(
         self,
@@ -174,13 +175,8 @@ class HFSIndex(_Built, Retrieval):
         self : HFSIndex
         """
         descriptor = self._new_descriptor(n_dims)
-        table = _table(features, descriptor)
-        members = Members().with_more(len(table), labels, names, sketches)
-        space = fit_space(table, members.classes(), self.metric, self.random_state, descriptor)
-        rows = space.standardise(table, quiet=False)
-        self.descriptor_, self.space_, self.notes_ = descriptor, space, {}
-        self._fill(rows, members)
-        return self
+        check_known_lengths(descriptor.lengths)
+        return self._fill_new(descriptor, features, labels, names, sketches)
 
     def add(
         self, clouds: Sequence[ArrayLike], *, labels: Sequence[Any] | None = None,
@@ -279,7 +275,9 @@ class HFSIndex(_Built, Retrieval):
         queries = self.space_.standardise(_table(features, self.descriptor_))
         found, squared = retrieval.nearest(self.space_.vectors(queries), self.vectors_, k)
         columns = self.descriptor_.layout().columns
-        differences = retrieval.block_differences(queries, self.rows_, found, columns, self.space_.constant)
+        differences = retrieval.block_differences(
+            queries, self.rows_, found, columns, self.space_.scaling.constant
+        )
         names, labels = self.members_.names, self.members_.labels
         return Hits(
             found,
@@ -381,6 +379,18 @@ class HFSIndex(_Built, Retrieval):
         checked = as_clouds(given)
         own = {"names": paths if names is None else names, "sketches": [sketch(c) for c in checked]}
         return checked, own
+
+    def _fill_new(
+        self, descriptor: HFSDescriptor, features: ArrayLike, labels: Sequence[Any] | None,
+        names: Sequence[str] | None, sketches: Sequence[Array | None] | None,
+    ) -> Self:  # fmt: skip
+        table = _table(features, descriptor)
+        members = Members().with_more(len(table), labels, names, sketches)
+        space = fit_space(table, members.classes(), self.metric, self.random_state, descriptor)
+        rows = space.standardise(table, quiet=False)
+        self.descriptor_, self.space_, self.notes_ = descriptor, space, {}
+        self._fill(rows, members)
+        return self
 
     def _fill(self, rows: Rows, members: Members) -> None:
         self.rows_, self.vectors_, self.members_ = rows, self.space_.vectors(rows), members
@@ -510,8 +520,9 @@ def _packed(index: HFSIndex, notes: Mapping[str, Any]) -> tuple[dict[str, Any], 
         "labels": members.labels,
         "notes": dict(notes),
     }
-    held = ("fill", "mean", "scale", "constant", *(["directions"] if index.metric == "learned" else []))
-    tensors = {"rows": index.rows_} | {name: getattr(index.space_, name) for name in held}
+    tensors = {"rows": index.rows_} | index.space_.scaling.tensors()
+    if index.metric == "learned":
+        tensors["directions"] = index.space_.directions
     lengths = [-1 if one is None else len(one) for one in members.sketches]
     tensors["sketch_lengths"] = np.array(lengths, dtype=np.int32)
     empty = np.empty((0, 2), dtype=np.uint8)
@@ -533,10 +544,10 @@ def _unpacked(kind: type[HFSIndex], metadata: dict[str, Any], tensors: dict[str,
     rows = take(tensors, "rows", np.float32, (None, width))
     if np.abs(rows).max() > _FARTHEST:
         raise ValueError("its rows are out of range: no distances could be computed")
-    scaling, directions = take_scaling(tensors, width), np.empty((width, 0))
+    scaling, directions = Scaling.loaded(tensors, width), np.empty((width, 0))
     if index.metric == "learned":
         directions = take(tensors, "directions", np.float64, (width, None))
-    index.space_ = Space(index.metric, *scaling, directions)
+    index.space_ = Space(index.metric, scaling, directions)
     for name in ("names", "labels"):
         if not isinstance(metadata[name], list):
             raise ValueError(f"its {name} are not a list")

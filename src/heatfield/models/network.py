@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, check_choice, check_count
-from ..features.descriptor import check_same_dims
+from ..features.descriptor import check_known_lengths, check_same_dims
 from ..features.points import PointSettings, PointTable, point_table
 from ..options import (
     Learned,
@@ -25,8 +25,9 @@ from ..options import (
     options,
     values_of,
 )
+from ..scales import SignatureSettings
 from .classifier import CloudClassifier
-from .cloud_model import GroupedModel, Target
+from .cloud_model import CloudModel, Target
 from .heads import Tensors
 from .read_out import checked_groups, diameters_of, groups_by_class
 from .regressor import CloudRegressor, standard
@@ -42,7 +43,7 @@ WHOLE_SHARE = 0.15
 Held = NDArray[np.bool_] | None  # which clouds are held out for validation
 
 
-class NetworkModel(Learned, Optimisation, GroupedModel):
+class NetworkModel(Learned, Optimisation, CloudModel):
     """A model that pools the features of every point by a network."""
 
     learner_: Learner
@@ -71,6 +72,7 @@ class NetworkModel(Learned, Optimisation, GroupedModel):
         self : the fitted model
         """
         self._forget()
+        check_known_lengths(self.lengths)
         recipe = self._recipe(check_count(n_dims, "n_dims", 1))
         if getattr(features, "recipe", None) != recipe:
             raise ValueError(
@@ -95,6 +97,8 @@ class NetworkModel(Learned, Optimisation, GroupedModel):
             Its method ``take`` chooses clouds.
         """
         checked = as_clouds(clouds)
+        if not hasattr(self, "lengths_"):
+            check_known_lengths(self.lengths)
         return self._table(checked, self._recipe(checked[0].shape[1]), cache=cache)
 
     @property
@@ -145,8 +149,11 @@ class NetworkModel(Learned, Optimisation, GroupedModel):
 
     def _recipe(self, n_dims: int) -> PointSettings:
         """The features that are asked for."""
-        chosen = values_of(self, Scales, Sums, Threads)
+        chosen = values_of(self, Scales, Sums, Threads) | {"lengths": self._given_lengths()}
         return PointSettings(n_dims, blocks=self.blocks, transition=self.transition, **chosen)  # type: ignore[arg-type]
+
+    def _scales(self, n_dims: int) -> SignatureSettings:
+        return self._recipe(n_dims)
 
     def _check_settings(self, target: NDArray[Any], n_dims: int, groups: NDArray[Any] | None) -> None:
         """A ValueError where settings do not go together, or not with the target; nothing is computed."""

@@ -1,33 +1,45 @@
-"""From descriptors to classes: labels, folds, gaps, standardisation, and the heads that are fitted."""
+"""From descriptors to classes or numbers: labels, folds, scaling, and heads, fitted and chosen."""
 
 from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve
 from scipy.optimize import brentq
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from .._base.check import Array, as_clouds, check_choice, check_count, check_dtype, check_tol
+from .._base.check import Array, as_clouds, check_dtype, check_tol
 from .._base.warn import quiet
 from ..core.clouds import Batch
 from ..features.blocks import registry
 from ..features.layout import ROUND_OFF, Layout
-from ..options import Head
-from .heads import CLASSIFIERS, NORMAL_SCORES, Readout, fill_gaps, normal_scores, softmax, standardise
+from ..options import Head as HeadOptions
+from .heads import (
+    CLASSIFIERS,
+    NORMAL_SCORES,
+    Head,
+    Linear,
+    Network,
+    Readout,
+    Scaling,
+    SupportVectors,
+    softmax,
+)
 
 # --- labels ---------------------------------------------------------------------------
 
@@ -165,7 +177,7 @@ def diameters_of(clouds: Sequence[Array]) -> Array:
     return np.concatenate([Batch.of([cloud]).extents[:, 1] for cloud in clouds])
 
 
-# --- gaps, standardisation, and estimators of scikit-learn that need a little more ----
+# --- gaps and scaling -----------------------------------------------------------------
 
 
 def magnitudes(columns: Layout) -> Array:
@@ -177,34 +189,16 @@ def magnitudes(columns: Layout) -> Array:
     return out
 
 
-class GapImputer(TransformerMixin, BaseEstimator):
-    """Fill what could not be computed with the median of the training set.
-
-    Only the gaps are filled: where one channel of a cloud is undefined, the channels
-    and blocks that were computed stay. A feature without any training value becomes 0.
-    """
-
-    def fit(self, X: Array, y: Any = None) -> GapImputer:  # noqa: ARG002
-        """Learn the medians of the finite values."""
-        X = validate_data(self, X, ensure_all_finite=False, dtype=np.float64)
-        finite = np.isfinite(X)
-        known = finite.any(axis=0)
-        self.fill_ = np.zeros(X.shape[1])
-        self.fill_[known] = np.nanmedian(np.where(finite, X, np.nan)[:, known], axis=0)
-        return self
-
-    def transform(self, X: Array) -> Array:
-        """Fill the gaps of X."""
-        check_is_fitted(self)
-        X = validate_data(self, X, ensure_all_finite=False, dtype=np.float64, reset=False)
-        return fill_gaps(X, self.fill_)
-
-
 class RoundOffScaler(TransformerMixin, BaseEstimator):
-    """Standardise, but set to zero what varies only by round-off.
+    """Fill gaps and normalise, but set to zero what varies only by round-off.
 
-    Plain standardisation divides a nearly constant feature by its tiny standard deviation and
-    so turns the last digits, which a rotation of the cloud changes, into a signal.
+    What could not be computed becomes the median of the training set; a feature without any training value
+    becomes 0. Plain standardisation divides a nearly constant feature by its tiny standard deviation and so
+    turns the last digits, which a rotation of the cloud changes, into a signal.
+
+    Ranks are normal scores by 51 quantiles of the training set, linear between them, from -3 to 3. Quantiles
+    that differ by round-off only count as one value and share the mean of their scores: else the last digits
+    of a value that many clouds have would be spread over normal scores.
 
     Parameters
     ----------
@@ -212,99 +206,129 @@ class RoundOffScaler(TransformerMixin, BaseEstimator):
         Standard deviation, relative to the feature's magnitude, that counts as round-off.
     magnitude : array_like, optional
         Least magnitude of each feature (see `magnitudes`); its largest training value otherwise.
+    normalise : "standard" or "rank"
     """
 
-    def __init__(self, tolerance: float = 1e-9, magnitude: Any = None) -> None:
+    def __init__(self, tolerance: float = 1e-9, magnitude: Any = None, normalise: str = "standard") -> None:
         self.tolerance = tolerance
         self.magnitude = magnitude
+        self.normalise = normalise
 
     def fit(self, X: Array, y: Any = None) -> RoundOffScaler:  # noqa: ARG002
-        """Learn mean and standard deviation of each feature, and which are constant."""
-        X = validate_data(self, X, dtype=np.float64)
+        """Learn the medians, the scale of each feature, and which are constant."""
+        X = validate_data(self, X, ensure_all_finite=False, dtype=np.float64)
+        finite = np.isfinite(X)
+        known = finite.any(axis=0)
+        fill = np.zeros(X.shape[1])
+        fill[known] = np.nanmedian(np.where(finite, X, np.nan)[:, known], axis=0)
+        X = np.where(finite, X, fill)
         largest = np.abs(X).max(axis=0)
         if self.magnitude is not None:
             largest = np.maximum(largest, np.asarray(self.magnitude))
-        self.mean_ = X.mean(axis=0)
-        deviation = X.std(axis=0)
-        self.noise_ = self.tolerance * largest
-        self.constant_ = deviation <= self.noise_
-        self.scale_ = np.where(self.constant_, 1.0, deviation)
+        deviation, noise = X.std(axis=0), self.tolerance * largest
+        constant = deviation <= noise
+        scaling = Scaling(fill, X.mean(axis=0), np.where(constant, 1.0, deviation), constant)
+        self.scaling_ = scaling if self.normalise == "standard" else _with_ranks(scaling, X, noise)
         return self
 
     def transform(self, X: Array) -> Array:
-        """Standardise X."""
+        """What heads read."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return standardise(X, self.mean_, self.scale_, self.constant_)
+        X = validate_data(self, X, ensure_all_finite=False, dtype=np.float64, reset=False)
+        return self.scaling_.rows(X)
 
 
-class RankScaler(RoundOffScaler):
-    """Normal scores by 51 quantiles of the training set, linear between them, from -3 to 3.
+def _with_ranks(scaling: Scaling, rows: Array, noise: Array) -> Scaling:
+    """The quantiles of each feature and their scores."""
+    quantiles = np.quantile(rows, np.linspace(0.0, 1.0, len(NORMAL_SCORES)), axis=0)
+    scores = np.empty_like(quantiles)
+    for column, own in enumerate(quantiles.T):
+        value = np.cumsum(np.diff(own, prepend=own[0]) > noise[column])
+        scores[:, column] = (np.bincount(value, NORMAL_SCORES) / np.bincount(value))[value]
+    return replace(scaling, quantiles=quantiles, scores=scores)
 
-    What varies only by round-off is set to zero, as by `RoundOffScaler`. Quantiles that differ by round-off
-    only count as one value and share the mean of their scores: else the last digits of a value that many
-    clouds have would be spread over normal scores.
-    """
 
-    def fit(self, X: Array, y: Any = None) -> RankScaler:
-        """Learn the quantiles of each feature and their scores, and which features are constant."""
-        super().fit(X, y)
-        levels = np.linspace(0.0, 1.0, len(NORMAL_SCORES))
-        self.quantiles_ = np.quantile(np.asarray(X, dtype=np.float64), levels, axis=0)
-        self.scores_ = np.empty_like(self.quantiles_)
-        for column, own in enumerate(self.quantiles_.T):
-            value = np.cumsum(np.diff(own, prepend=own[0]) > self.noise_[column])
-            self.scores_[:, column] = (np.bincount(value, NORMAL_SCORES) / np.bincount(value))[value]
-        return self
-
-    def transform(self, X: Array) -> Array:
-        """Normal scores of X."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return normal_scores(X, self.quantiles_, self.scores_, self.constant_)
+def new_scaler(columns: Layout, dtype: str, tol: float | None, dense: bool) -> RoundOffScaler:
+    """The scaling of descriptors; the error of the fast path is no signal either."""
+    precision = check_dtype(dtype)
+    noise = ROUND_OFF[precision] if dense else 100.0 * check_tol(tol, precision)
+    return RoundOffScaler(noise, magnitudes(columns))
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """A training set without gaps, normalised, and what other rows are treated by."""
+class Prepared:
+    """A training set that is normalised once for all heads that read it."""
 
+    scaling: Scaling
     rows: Array
-    fill: Array
-    scaler: RoundOffScaler
+    target: NDArray[Any]
 
     @classmethod
-    def of(cls, features: Array, scaler: RoundOffScaler, normalise: str = "standard") -> Inputs:
-        """Learn medians and normalisation; ``scaler`` says what is round-off."""
-        imputer = GapImputer()
-        kind = RankScaler if normalise == "rank" else RoundOffScaler
-        step = kind(scaler.tolerance, scaler.magnitude)
-        return cls(step.fit_transform(imputer.fit_transform(features)), imputer.fill_, step)
+    def of(cls, features: Array, target: NDArray[Any], scaler: RoundOffScaler, normalise: str) -> Prepared:
+        """``scaler`` says what is round-off."""
+        scaling = RoundOffScaler(scaler.tolerance, scaler.magnitude, normalise).fit(features).scaling_
+        return cls(scaling, scaling.rows(features), target)
 
-    def transform(self, features: Array) -> Array:
-        """Other rows, in the same way."""
-        return self.scaler.transform(fill_gaps(features, self.fill))
+    @cached_property
+    def kernel(self) -> tuple[float, Array]:
+        """Gamma, one over the variance of all features together as scikit-learn has it, and the kernel."""
+        spread = float(self.rows.shape[1] * np.var(self.rows))
+        gamma = 1.0 / spread if spread > 0.0 else 1.0
+        return gamma, rbf_kernel(self.rows, gamma=gamma)
 
-    def readout(self, head: Any) -> Readout:
-        """With a head that was fitted to the rows, as plain arrays."""
-        step = self.scaler
-        ranks = (step.quantiles_, step.scores_) if isinstance(step, RankScaler) else ()
-        return Readout(self.fill, step.mean_, step.scale_, step.constant_, head, *ranks)
-
-
-def plain_gamma(rows: Array) -> float:
-    """One over the variance of all features together, the default of scikit-learn's support vectors."""
-    spread = float(np.shape(rows)[1] * np.var(rows))
-    return 1.0 / spread if spread > 0.0 else 1.0
+    @cached_property
+    def svd(self) -> tuple[Array, Array, Array]:
+        """Singular vectors and values of the rows."""
+        left, values, right = np.linalg.svd(self.rows, full_matrices=False)
+        return left, values, right
 
 
-class GaussianSVC(SVC):
-    """scikit-learn's support vectors, with its own ``gamma``, but as a number that prediction can read."""
+# --- heads ----------------------------------------------------------------------------
 
-    def fit(self, X: Array, y: Any) -> GaussianSVC:
-        """Set ``gamma``, and train."""
-        self.set_params(gamma=plain_gamma(X))
-        super().fit(X, y)
-        return self
+# Of 1 over all rows, the least standard deviation within classes that discriminants believe, and the least of
+# one class: less may be round-off.
+_LEAST_WITHIN, _LEAST_BY_CLASS = 1e-3, 1e-6
+
+
+def discriminants(rows: Array, labels: NDArray[Any]) -> Linear:
+    """Linear discriminants; the covariance of each class is shrunk as by Ledoit and Wolf.
+
+    As scikit-learn's LinearDiscriminantAnalysis("lsqr", shrinkage="auto"), without its table of columns by
+    columns: shrunk to the diagonal, the covariance is one of low rank and a diagonal.
+    """
+    classes, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    means = np.stack([rows[inverse == k].mean(axis=0) for k in range(len(classes))])
+    factor, diagonal = rows - means[inverse], np.zeros(rows.shape[1])
+    for k, count in enumerate(counts):
+        own = inverse == k
+        deviation = factor[own].std(axis=0)
+        deviation[deviation < _LEAST_BY_CLASS] = 1.0
+        share, level = _shrinkage(factor[own] / deviation)
+        factor[own] *= np.sqrt((1.0 - share) / len(rows))
+        diagonal += count / len(rows) * share * level * deviation**2
+    diagonal = np.maximum(diagonal, _LEAST_WITHIN**2)
+    # The covariance is factor' factor + diagonal. Its inverse, in whichever space is smaller:
+    if len(rows) < rows.shape[1]:
+        narrow = factor / diagonal
+        inner = np.eye(len(rows)) + narrow @ factor.T
+        away = means / diagonal
+        coef = away - solve(inner, factor @ away.T, assume_a="pos").T @ narrow
+    else:
+        whole = factor.T @ factor
+        whole[np.diag_indices_from(whole)] += diagonal
+        coef = solve(whole, means.T, assume_a="pos").T
+    return Linear(coef, np.log(counts / len(rows)) - 0.5 * np.einsum("ij,ij->i", means, coef))
+
+
+def _shrinkage(rows: Array) -> tuple[float, float]:
+    """Share of the mean variance in the covariance of centred rows by Ledoit and Wolf, and this mean."""
+    count, width = rows.shape
+    gram = rows @ rows.T if count < width else rows.T @ rows
+    level = float(np.trace(gram)) / (count * width)
+    squared = float((gram**2).sum()) / count**2
+    fourth = float((np.einsum("ij,ij->i", rows, rows) ** 2).sum()) / count
+    noise, whole = (fourth - squared) / (count * width), (squared - width * level**2) / width
+    return (min(noise, whole) / whole if min(noise, whole) > 0.0 else 0.0), level
 
 
 class AnnealedMLP(MLPClassifier):
@@ -351,22 +375,19 @@ def _interruptible() -> Iterator[None]:
             raise KeyboardInterrupt from None
 
 
-# --- heads ----------------------------------------------------------------------------
+# --- which head -----------------------------------------------------------------------
 
+HEADS = tuple(CLASSIFIERS)
+NORMALISATIONS = ("standard", "rank")
+COSTS, USUAL_COST = (1.0, 10.0, 100.0), 10.0
+MOST_FOR_GRID = 5_000  # clouds; beyond, one cost is tried and not a grid
+# Beyond, the time of support vectors, which grows with the square, is hours.
+MOST_FOR_VECTORS = 20_000
 # Clouds from which on the network is tried: below, it is no better than the fast heads and takes longest.
 LEAST_FOR_NETWORK = 1000
 # Passes of a cloud through the network while it is tried, and the fewest epochs that tell anything.
 NETWORK_PASSES = 1_000_000
 LEAST_EPOCHS = 50
-# Beyond, the time of support vectors, which grows with the square, is hours.
-MOST_FOR_VECTORS = 20_000
-
-# Beyond, one cost of theirs is tried and not a grid.
-MOST_FOR_GRID = 5_000
-COSTS, USUAL_COST = (1.0, 10.0, 100.0), 10.0
-NORMALISATIONS = ("standard", "rank")
-
-HEADS = tuple(CLASSIFIERS)
 # Folds in which the temperature of discriminant analysis is found.
 _CALIBRATION = 5
 _TEMPERATURES = (0.05, 1000.0)  # between these
@@ -374,6 +395,7 @@ _TEMPERATURES = (0.05, 1000.0)  # between these
 # The descriptors that are compared, by variant: features, and what is round-off in them.
 Tables = Mapping[str, tuple[Array, RoundOffScaler]]
 Rows = NDArray[np.int64]
+Folds = Sequence[tuple[Rows, Rows]]
 
 
 @dataclass(frozen=True)
@@ -383,124 +405,152 @@ class Candidate:
     variant: str  # of the descriptor
     head: str
     normalise: str = "standard"
-    cost: float = USUAL_COST  # of support vectors
+    strength: float = USUAL_COST  # cost of support vectors, or penalty of ridge regression
 
     def name(self, several: bool) -> str:
         """Such as "lda rank", "svm C=10", and with the variant where there are several."""
         words = [self.variant] if several else []
         words += [self.head] + (["rank"] if self.normalise == "rank" else [])
-        return " ".join([*words, f"C={self.cost:g}"] if self.head == "svm" else words)
-
-    def estimator(self, asked: Head, most_epochs: int | None = None) -> Any:
-        """The head as scikit-learn trains it, not fitted."""
-        if self.head == "mlp":
-            most = 3000 if asked.epochs is None else check_count(asked.epochs, "epochs", 1)
-            most = most if most_epochs is None else min(most, most_epochs)
-            return AnnealedMLP((128, 64), alpha=1.0, max_iter=most, random_state=asked.random_state)
-        if self.head == "lda":
-            return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-        return GaussianSVC(C=self.cost, break_ties=True, random_state=asked.random_state)
+        return " ".join([*words, f"C={self.strength:g}"] if self.head == "svm" else words)
 
 
-# Of which the names of candidates are made.
+# Of which the names of candidates are made, beside variants.
 WORDS = frozenset({*HEADS, "rank", *(f"C={cost:g}" for cost in COSTS)})
 
 
-def fit_head(
-    asked: Head, tables: Tables, labels: NDArray[Any], groups: NDArray[Any] | None
+def fit_classifier(chosen: Candidate, training: Prepared, asked: HeadOptions, epochs: int | None) -> Head:
+    """A head by its candidate; ``epochs`` are the most of the network."""
+    if chosen.head == "lda":
+        return discriminants(training.rows, training.target)
+    if chosen.head == "svm":
+        gamma, kernel = training.kernel
+        fitted = SVC(C=chosen.strength, kernel="precomputed").fit(kernel, training.target)
+        return SupportVectors.of(fitted, training.rows, gamma)
+    most = min(count for count in (asked.epochs or 3000, epochs) if count is not None)
+    network = AnnealedMLP((128, 64), alpha=1.0, max_iter=most, random_state=asked.random_state)
+    return Network.of(network.fit(training.rows, training.target))
+
+
+def held_out_margins(
+    candidates: Sequence[Candidate],
+    tables: Tables,
+    target: NDArray[Any],
+    folds: Folds,
+    fit: Callable[[Candidate, Prepared], Head],
+) -> dict[Candidate, Array]:
+    """What each candidate says of all rows that are held out; 0 of others."""
+    out: dict[Candidate, Array] = {}
+    for train, test in folds:
+        for variant, normalise in dict.fromkeys((c.variant, c.normalise) for c in candidates):
+            features, scaler = tables[variant]
+            training = Prepared.of(features[train], target[train], scaler, normalise)
+            rows = training.scaling.rows(features[test])
+            for candidate in candidates:
+                if (candidate.variant, candidate.normalise) == (variant, normalise):
+                    found = fit(candidate, training).margins(rows)
+                    out.setdefault(candidate, np.zeros((len(target), found.shape[1])))[test] = found
+    return out
+
+
+def choose_classifier(
+    asked: HeadOptions, tables: Tables, labels: NDArray[Any], groups: NDArray[Any] | None
 ) -> tuple[Candidate, dict[str, float], Readout]:
-    """The candidate that is asked for or chosen, the score of each that "auto" compared, the read-out."""
-    scores: dict[Candidate, float] = {}
-    margins: Array | None = None
-    if asked.head == "auto":
-        scores, found = compare(asked, tables, labels, groups)
-        chosen = max(scores, key=scores.__getitem__)
-        margins = found.get(chosen)
-    else:
-        normalise = "rank" if asked.normalise == "rank" else "standard"
-        chosen = Candidate(next(iter(tables)), check_choice(asked.head, "head", HEADS), normalise)
-    inputs = Inputs.of(*tables[chosen.variant], chosen.normalise)
-    head: Any = CLASSIFIERS[chosen.head].of(chosen.estimator(asked).fit(inputs.rows, labels))
-    if (
-        chosen.head == "lda" and rarest_class(labels)[1] > 2
-    ):  # two of each class to learn from, one to look at
+    """The candidate that is asked for or chosen, the score of each that was compared, and the read-out."""
+    chosen, scores, margins = _compare(asked, tables, labels, groups)
+    features, scaler = tables[chosen.variant]
+    training = Prepared.of(features, labels, scaler, chosen.normalise)
+    head: Any = fit_classifier(chosen, training, asked, None)
+    if chosen.head == "lda" and rarest_class(labels)[1] > 2:  # two to learn from, one to look at
         if margins is None:
             margins = _calibration_margins(asked, chosen, tables, labels, groups)
         head = replace(head, temperature=None if margins is None else temperature(margins, labels))
     named = {candidate.name(len(tables) > 1): score for candidate, score in scores.items()}
-    return chosen, named, inputs.readout(head)
+    return chosen, named, Readout(training.scaling, head)
 
 
-def check_auto(labels: NDArray[Any], groups: NDArray[Any] | None) -> None:
-    """A ValueError where no head can be chosen by cross-validation."""
+def check_auto(asked: Any, labels: NDArray[Any], groups: NDArray[Any] | None, variants: int) -> None:
+    """A ValueError where something is left open that cannot be chosen by cross-validation."""
+    left = [name for name, is_open in (("variant", variants > 1), ("head", asked.head == "auto")) if is_open]
+    if not left:
+        return
+    words, missing = " and ".join(f"{name}='auto'" for name in left), " and a ".join(left)
     rare, count = rarest_class(labels)
     if count < 2:
         raise ValueError(
-            f"head='auto' needs at least 2 clouds per class, but class {rare!r} has 1; choose a head"
+            f"{words} needs at least 2 clouds per class, but class {rare!r} has 1; choose a {missing}"
         )
     if groups is not None:
         try:
             groups_by_class(labels, groups)
         except ValueError as error:
-            raise ValueError(f"head='auto' is chosen by cross-validation; {error}; choose a head") from None
+            raise ValueError(f"{words} is chosen by cross-validation; {error}; choose a {missing}") from None
 
 
-def compare(
-    asked: Head, tables: Tables, labels: NDArray[Any], groups: NDArray[Any] | None
-) -> tuple[dict[Candidate, float], dict[Candidate, Array]]:
-    """Mean accuracy over classes of each candidate, by cross-validation, and margins of rows held out.
+def _compare(
+    asked: HeadOptions, tables: Tables, labels: NDArray[Any], groups: NDArray[Any] | None
+) -> tuple[Candidate, dict[Candidate, float], Array | None]:
+    """The best candidate, mean accuracy over classes of each by cross-validation, and margins of the best.
 
     Every fold is normalised once for all heads that read it. The network is scored on the first fold only.
     So that one easy fold does not decide, its score is that of the best fast candidate, and the difference
     of the two on that fold.
     """
-    check_auto(labels, groups)
-    folds = split_folds(labels, check_count(asked.inner_folds, "inner_folds", 2), groups, asked.random_state)
-    own = "standard" if asked.normalise == "auto" else asked.normalise
-    fast: list[Candidate] = []
-    for variant in tables:
-        if min(rarest_class(labels[train])[1] for train, _ in folds) > 1:
-            both = NORMALISATIONS if asked.normalise == "auto" else (own,)
-            fast += [Candidate(variant, "lda", normalise) for normalise in both]
-        if len(labels) <= MOST_FOR_VECTORS or not fast:
-            costs = COSTS if len(labels) <= MOST_FOR_GRID else (USUAL_COST,)
-            fast += [Candidate(variant, "svm", own, cost) for cost in costs]
-    by_fold, margins = _on_folds(asked, fast, tables, labels, folds)
+    own = "rank" if asked.normalise == "rank" else "standard"
+    if asked.head != "auto" and len(tables) == 1:
+        return Candidate(next(iter(tables)), asked.head, own), {}, None
+    check_auto(asked, labels, groups, len(tables))
+    folds = split_folds(labels, asked.inner_folds, groups, asked.random_state)
+    fast = _fast_candidates(asked, tables, labels, folds, own)
+    classes = np.unique(labels)
+
+    def scored(candidates: Sequence[Candidate], folds: Folds, epochs: int | None = None) -> None:
+        found = held_out_margins(
+            candidates,
+            tables,
+            labels,
+            folds,
+            lambda one, training: fit_classifier(one, training, asked, epochs),
+        )
+        for candidate, values in found.items():
+            said = classes[values.argmax(axis=1)]
+            by_fold[candidate] = [mean_recall(labels[test], said[test]) for _, test in folds]
+        margins.update(found)
+
+    by_fold: dict[Candidate, list[float]] = {}
+    margins: dict[Candidate, Array] = {}
+    scored(fast, folds)
     scores = {candidate: float(np.mean(found)) for candidate, found in by_fold.items()}
     epochs = NETWORK_PASSES // len(folds[0][0])
-    if len(labels) >= LEAST_FOR_NETWORK and epochs >= LEAST_EPOCHS:
-        best = max(scores, key=scores.__getitem__)
-        network = Candidate(best.variant, "mlp", own)
+    if asked.head == "mlp" or (
+        asked.head == "auto" and len(labels) >= LEAST_FOR_NETWORK and epochs >= LEAST_EPOCHS
+    ):
+        best = max(scores, key=scores.__getitem__) if scores else None
+        networks = [
+            Candidate(variant, "mlp", own) for variant in tables if best is None or variant == best.variant
+        ]
         with quiet(ConvergenceWarning):  # it may stop before the loss does
-            found, _ = _on_folds(asked, [network], tables, labels, folds[:1], epochs)
-        scores[network] = min(1.0, scores[best] + found[network][0] - by_fold[best][0])
-    return scores, margins
+            scored(networks, folds[:1], max(1, epochs))
+        for network in networks:
+            lead = 0.0 if best is None else scores[best] - by_fold[best][0]
+            scores[network] = min(1.0, lead + by_fold[network][0])
+    chosen = max(scores, key=scores.__getitem__)
+    return chosen, scores, margins[chosen] if chosen.head == "lda" else None
 
 
-def _on_folds(
-    asked: Head,
-    candidates: Sequence[Candidate],
-    tables: Tables,
-    labels: NDArray[Any],
-    folds: Sequence[tuple[Rows, Rows]],
-    most_epochs: int | None = None,
-) -> tuple[dict[Candidate, list[float]], dict[Candidate, Array]]:
-    """Of each candidate the mean accuracy over classes, fold by fold, and the margins of rows held out."""
-    classes = np.unique(labels)
-    scores: dict[Candidate, list[float]] = {candidate: [] for candidate in candidates}
-    margins = {candidate: np.zeros((len(labels), len(classes))) for candidate in candidates}
-    for train, test in folds:
-        for variant, normalise in dict.fromkeys((c.variant, c.normalise) for c in candidates):
-            features, scaler = tables[variant]
-            inputs = Inputs.of(features[train], scaler, normalise)
-            rows = inputs.transform(features[test])
-            for candidate in candidates:
-                if (candidate.variant, candidate.normalise) == (variant, normalise):
-                    fitted = candidate.estimator(asked, most_epochs).fit(inputs.rows, labels[train])
-                    head = CLASSIFIERS[candidate.head].of(fitted)
-                    found = margins[candidate][test] = head.margins(rows)
-                    scores[candidate].append(mean_recall(labels[test], classes[head.positions(found)]))
-    return scores, margins
+def _fast_candidates(
+    asked: HeadOptions, tables: Tables, labels: NDArray[Any], folds: Folds, own: str
+) -> list[Candidate]:
+    """All but networks; discriminants need two clouds of a class."""
+    found = []
+    auto = asked.head == "auto"
+    for variant in tables:
+        if asked.head == "lda" or (auto and min(rarest_class(labels[train])[1] for train, _ in folds) > 1):
+            both = NORMALISATIONS if auto and asked.normalise == "auto" else (own,)
+            found += [Candidate(variant, "lda", normalise) for normalise in both]
+        if asked.head == "svm" or (auto and (len(labels) <= MOST_FOR_VECTORS or not found)):
+            costs = COSTS if auto and len(labels) <= MOST_FOR_GRID else (USUAL_COST,)
+            found += [Candidate(variant, "svm", own, cost) for cost in costs]
+    return found
 
 
 def mean_recall(labels: NDArray[Any], predicted: NDArray[Any]) -> float:
@@ -509,15 +559,8 @@ def mean_recall(labels: NDArray[Any], predicted: NDArray[Any]) -> float:
     return float(np.mean([right[labels == name].mean() for name in np.unique(labels)]))
 
 
-def new_scaler(columns: Layout, dtype: str, tol: float | None, dense: bool) -> RoundOffScaler:
-    """The standardisation of descriptors; the error of the fast path is no signal either."""
-    precision = check_dtype(dtype)
-    noise = ROUND_OFF[precision] if dense else 100.0 * check_tol(tol, precision)
-    return RoundOffScaler(noise, magnitudes(columns))
-
-
 def _calibration_margins(
-    asked: Head, chosen: Candidate, tables: Tables, labels: NDArray[Any], groups: NDArray[Any] | None
+    asked: HeadOptions, chosen: Candidate, tables: Tables, labels: NDArray[Any], groups: NDArray[Any] | None
 ) -> Array | None:
     """Margins of all clouds, each held out once; None for too few clouds."""
     try:
@@ -526,7 +569,9 @@ def _calibration_margins(
         return None
     if min(rarest_class(labels[train])[1] for train, _ in folds) < 2:
         return None
-    return _on_folds(asked, [chosen], tables, labels, folds)[1][chosen]
+    return held_out_margins(
+        [chosen], tables, labels, folds, lambda one, training: fit_classifier(one, training, asked, None)
+    )[chosen]
 
 
 def temperature(margins: Array, labels: NDArray[Any]) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,10 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.svm import SVR
 
 from .._base.check import Array
-from ..options import Regression, check_options, options
+from ..options import Regression, options
 from .cloud_model import ClosedFormModel, CloudModel
-from .heads import REGRESSORS, Line, Tensors, VectorSum
-from .read_out import MOST_FOR_VECTORS, Inputs, RoundOffScaler, plain_gamma
+from .heads import REGRESSORS, Linear, Readout, SupportVectors, Tensors
+from .read_out import MOST_FOR_VECTORS, Candidate, Prepared, Tables, held_out_margins
 
 # What is tried: penalties of ridge regression, and costs of points outside the tube of support vectors, both
 # for a target of mean 0 and standard deviation 1.
@@ -91,25 +90,33 @@ class HFSRegressor(CloudRegressor, ClosedFormModel, Regression):
     _kinds, _words, _least_score = REGRESSORS, REGRESSORS, -np.inf
     _scored_by = "R² on clouds held out"
 
-    def _fit_head(
-        self, features: Array, target: NDArray[Any], scaler: RoundOffScaler, groups: NDArray[Any] | None
-    ) -> None:
+    def _choose(
+        self, tables: Tables, target: NDArray[Any], groups: NDArray[Any] | None
+    ) -> tuple[Candidate, dict[str, float], Readout]:
         heads = tuple(STRENGTHS) if self.head == "auto" else (self.head,)
         if self.head == "auto" and len(target) > MOST_FOR_VECTORS:
             heads = ("ridge",)
+        tried = [
+            Candidate(variant, head, strength=strength)
+            for variant in tables
+            for head in heads
+            for strength in STRENGTHS[head]
+        ]
         folds = number_folds(len(target), self.inner_folds, groups, self.random_state)
-        scores = scores_of(heads, features, target, scaler, folds)
-        best = {head: max(STRENGTHS[head], key=lambda value: scores[head, value]) for head in heads}
-        self.head_ = max(heads, key=lambda head: scores[head, best[head]])
-        self.strength_ = best[self.head_]
-        self.head_scores_ = {head: scores[head, best[head]] for head in heads} if self.head == "auto" else {}
-        prepared = _Prepared.of(features, target, scaler)
-        ((_, head),) = prepared.fits(self.head_, (self.strength_,))
-        self.readout_ = prepared.inputs.readout(head)
-        self.n_clouds_ = len(target)
+        found = held_out_margins(tried, tables, target, folds, fit_regressor)
+        scores = {one: determination(target, margins[:, 0]) for one, margins in found.items()}
+        chosen = max(scores, key=scores.__getitem__)
+        self.strength_ = chosen.strength
+        several, named = len(tables) > 1, dict[str, float]()
+        for candidate, score in scores.items():
+            name = f"{candidate.variant} {candidate.head}" if several else candidate.head
+            named[name] = max(score, named.get(name, -np.inf))
+        features, scaler = tables[chosen.variant]
+        training = Prepared.of(features, target, scaler, "standard")
+        readout = Readout(training.scaling, fit_regressor(chosen, training))
+        return chosen, named if len(named) > 1 or self.head == "auto" else {}, readout
 
     def _check_settings(self, target: NDArray[Any], n_dims: int, groups: NDArray[Any] | None) -> None:
-        check_options(self)
         self._descriptor(n_dims)
         number_folds(len(target), self.inner_folds, groups, self.random_state)
 
@@ -186,48 +193,17 @@ def determination(target: Array, predicted: Array) -> float:
     return 1.0 - error / whole
 
 
-def scores_of(
-    heads: Sequence[str],
-    features: Array,
-    target: Array,
-    scaler: RoundOffScaler,
-    folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
-) -> Mapping[tuple[str, float], float]:
-    """R² of every head and strength on the rows held out, of all folds together."""
-    predicted = {(head, value): np.empty(len(target)) for head in heads for value in STRENGTHS[head]}
-    for train, test in folds:
-        prepared = _Prepared.of(features[train], target[train], scaler)
-        rows = prepared.inputs.transform(features[test])
-        for head in heads:
-            for value, fitted in prepared.fits(head, STRENGTHS[head]):
-                predicted[head, value][test] = fitted.margins(rows)[:, 0]
-    return {key: determination(target, values) for key, values in predicted.items()}
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """A training set: normalised rows, and a target of mean 0 and deviation 1."""
-
-    inputs: Inputs
-    target: Array
-    mean: float
-    scale: float
-
-    @classmethod
-    def of(cls, features: Array, target: Array, scaler: RoundOffScaler) -> _Prepared:
-        mean, scale = standard(target)
-        return cls(Inputs.of(features, scaler), (target - mean) / scale, mean, scale)
-
-    def fits(self, head: str, strengths: Sequence[float]) -> list[tuple[float, Line | VectorSum]]:
-        """Heads of one kind, fitted with each strength, that predict in the unit of the target."""
-        rows = self.inputs.rows
-        found: list[tuple[float, Line | VectorSum]]
-        if head == "ridge":
-            left, values, right = np.linalg.svd(rows, full_matrices=False)
-            along = values * (left.T @ self.target)
-            found = [(s, Line((along / (values**2 + s)) @ right, 0.0)) for s in strengths]
-        else:
-            gamma = plain_gamma(rows)
-            made = [SVR(C=s, epsilon=_TUBE, gamma=gamma).fit(rows, self.target) for s in strengths]
-            found = [(s, VectorSum.of(fitted)) for s, fitted in zip(strengths, made, strict=True)]
-        return [(s, fitted.in_unit(self.mean, self.scale)) for s, fitted in found]
+def fit_regressor(chosen: Candidate, training: Prepared) -> Linear | SupportVectors:
+    """A head that predicts in the unit of the target, which is standardised for the fit."""
+    mean, scale = standard(training.target)
+    target = (training.target - mean) / scale
+    head: Linear | SupportVectors
+    if chosen.head == "ridge":
+        left, values, right = training.svd
+        along = values * (left.T @ target) / (values**2 + chosen.strength)
+        head = Linear((along @ right)[None], np.zeros(1))
+    else:
+        gamma, kernel = training.kernel
+        fitted = SVR(C=chosen.strength, epsilon=_TUBE, kernel="precomputed").fit(kernel, target)
+        head = SupportVectors.of(fitted, training.rows, gamma)
+    return head.in_unit(mean, scale)

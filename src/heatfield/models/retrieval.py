@@ -19,7 +19,8 @@ from .._base.summary import number, plural, shown
 from .._base.threads import stop_if_asked
 from .._base.warn import quiet as without_warnings
 from ..features.descriptor import HFSDescriptor
-from .read_out import GapImputer, RoundOffScaler, new_scaler
+from .heads import Scaling
+from .read_out import RoundOffScaler, new_scaler
 
 Rows = NDArray[np.float32]
 Found = tuple[NDArray[np.int64], Array]  # (q, k) rows and their squared distances, nearest first
@@ -32,16 +33,12 @@ _TABLE = 1 << 26  # distances that are held at a time
 _EPS = float(np.finfo(np.float32).eps)
 
 
-
 @dataclass(frozen=True)
 class Space:
     """What turns descriptors into standardised rows, and these into vectors."""
 
     metric: str
-    fill: Array  # (width,) medians, for gaps
-    mean: Array
-    scale: Array  # standard deviations
-    constant: NDArray[np.bool_]  # columns that vary by round-off only; they are 0 in every row
+    scaling: Scaling  # columns that vary by round-off only are 0 in every row
     directions: Array  # (width, d) linear discriminants of unit variance within the classes, or (width, 0)
 
     def standardise(self, features: NDArray, quiet: bool = True) -> Rows:
@@ -57,8 +54,8 @@ class Space:
                     "its cloud has fewer than two distinct points"
                 )
             with np.errstate(over="ignore"):
-                row = (np.where(known, some, self.fill) - self.mean) / self.scale
-            out[first : first + _BLOCK] = _bounded(np.where(self.constant, 0.0, row))
+                row = self.scaling.rows(some)
+            out[first : first + _BLOCK] = _bounded(row)
         return out
 
     def vectors(self, rows: Rows) -> Rows:
@@ -108,13 +105,13 @@ def fit_space(
     scaler = RoundOffScaler()
     if descriptor is not None:
         scaler = new_scaler(descriptor.layout(), descriptor.dtype, None, dense=True)
-    imputer = GapImputer().fit(some)
-    filled = imputer.transform(some)
     with np.errstate(over="ignore", invalid="ignore"):
-        scaler.fit(filled)
-    if not np.isfinite(scaler.scale_).all():
-        raise ValueError(f"features must be below 1e150 in size, got {np.abs(filled).max():.3g}")
-    if scaler.constant_.all():
+        scaling = scaler.fit(some).scaling_
+    if not np.isfinite(scaling.scale).all():
+        raise ValueError(
+            f"features must be below 1e150 in size, got {np.abs(some[np.isfinite(some)]).max():.3g}"
+        )
+    if scaling.constant.all():
         raise ValueError(
             f"the {len(features)} clouds have the same descriptor up to rounding: "
             "an index needs at least two that differ"
@@ -123,8 +120,8 @@ def fit_space(
     if metric == "learned":
         if labels is None:
             raise ValueError("metric='learned' needs labels: give one for each cloud")
-        directions = _discriminants(scaler.transform(filled), labels[chosen])
-    return Space(metric, imputer.fill_, scaler.mean_, scaler.scale_, scaler.constant_, directions)
+        directions = _discriminants(scaling.rows(some), labels[chosen])
+    return Space(metric, scaling, directions)
 
 
 def _discriminants(rows: Array, labels: NDArray) -> Array:

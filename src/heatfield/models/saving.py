@@ -12,7 +12,7 @@ import hashlib
 import inspect
 import json
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -218,12 +218,11 @@ def save_estimator(
     tensors: Mapping[str, NDArray],
     *,
     schema: int | str = SCHEMA,
-    apart: Collection[str] = (),
 ) -> None:
-    """A fitted estimator: its parameters but those ``apart``, its classes, notes, metadata and tensors."""
+    """A fitted estimator: its parameters, its classes, notes, metadata and tensors."""
     params = model.get_params(deep=False)
     common: dict[str, Any] = {
-        "params": {k: plain(v, k) for k, v in params.items() if k not in LOCAL and k not in apart},
+        "params": {k: plain(v, k) for k, v in params.items() if k not in LOCAL},
         "notes": dict(notes),
     }
     if hasattr(model, "classes_"):
@@ -237,12 +236,11 @@ def load_estimator(
     unpack: Callable[[T, dict[str, Any], Tensors], object],
     *,
     schema: int | str = SCHEMA,
-    apart: Collection[str] = (),
 ) -> T:
     """An estimator of this class as `save_estimator` saved it; ``unpack`` sets what else it has learnt."""
 
     def build(metadata: dict[str, Any], tensors: Tensors) -> T:
-        unknown = set(metadata["params"]) - (set(inspect.signature(kind).parameters) - LOCAL - set(apart))
+        unknown = set(metadata["params"]) - (set(inspect.signature(kind).parameters) - LOCAL)
         if unknown:
             raise ValueError(f"this library does not know the parameter {min(unknown)!r}")
         model: Any = kind(**{name: from_plain(value) for name, value in metadata["params"].items()})

@@ -14,14 +14,12 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix
 from sklearn.neighbors import NearestNeighbors
-from sklearn.pipeline import make_pipeline
 
-from .._base.check import Array, check_dtype
+from .._base.check import Array
 from .._base.optional import need
 from ..features.descriptor import HFSDescriptor
-from ..features.layout import ROUND_OFF
 from ..models.classifier import HFSClassifier
-from ..models.read_out import GapImputer, RoundOffScaler, magnitudes, split_folds
+from ..models.read_out import new_scaler, split_folds
 from ..options import Features, Head, Report, takes, values_of
 
 # Neighbours are sought among the principal components that hold 95 % of the variance.
@@ -169,8 +167,8 @@ class Map:
 
 def make_map(features: Array, descriptor: HFSDescriptor, embedding: str, seed: int | None) -> Map:
     """Standardise, project, and look at distances to the nearest five."""
-    scaler = RoundOffScaler(ROUND_OFF[check_dtype(descriptor.dtype)], magnitudes(descriptor.layout()))
-    table = make_pipeline(GapImputer(), scaler).fit_transform(features)
+    scaler = new_scaler(descriptor.layout(), descriptor.dtype, None, dense=True)
+    table = scaler.fit_transform(features)
     count = len(table)
     if count < 3 or not table.any():
         return Map(
