@@ -19,7 +19,7 @@ template <> struct Lanes<double> {
     typedef double Loose __attribute__((vector_size(HF_BYTES), aligned(8), may_alias));
     typedef std::int64_t I __attribute__((vector_size(HF_BYTES)));
     typedef std::uint64_t Bits __attribute__((vector_size(HF_BYTES)));
-    static constexpr double magic = 6755399441055744.0, least = -1000.0;
+    static constexpr double magic = 6755399441055744.0, least = -1000.0, least_root = -500.0;
     static constexpr int mantissa = 52, degree = 10;
     // Interpolation of exp at the Chebyshev nodes of [-log(2)/2, log(2)/2], computed with fifty digits.
     static constexpr double exp[] = {1.0, 1.0000000000000067, 0.5000000000000006, 0.16666666666554314,
@@ -31,7 +31,7 @@ template <> struct Lanes<float> {
     typedef float Loose __attribute__((vector_size(HF_BYTES), aligned(4), may_alias));
     typedef std::int32_t I __attribute__((vector_size(HF_BYTES)));
     typedef std::uint32_t Bits __attribute__((vector_size(HF_BYTES)));
-    static constexpr float magic = 12582912.0f, least = -126.0f;
+    static constexpr float magic = 12582912.0f, least = -126.0f, least_root = -56.0f;
     static constexpr int mantissa = 23, degree = 5;
     static constexpr double exp[] = {1.00000007550023, 1.00000001077804, 0.4999886892528609, 0.1666650519575811,
         0.04191755754136265, 0.008369155667697397};
@@ -64,9 +64,10 @@ template <class T> struct Polynomial {
     }
 };
 
-// 2**y for y <= 0, with a relative error of 5.5e-16 (2.5e-7 in single precision); 0 below -1000 (-126), before numbers
-// lose digits. Adding the magic number rounds to an integer, which then stands in the lowest bits.
-template <class T> HF_INLINE Vector<T> exp2(Vector<T> y) {
+// 2**y for y <= 0, with a relative error of 5.5e-16 (2.5e-7 in single precision); 0 below `least`, before numbers lose
+// digits. Of a root g that is `least_root`: w = g * g and w times small lengths lose digits earlier, and a processor may
+// take a hundred times as long for them. Adding the magic number rounds to an integer, which then stands in the lowest bits.
+template <class T> HF_INLINE Vector<T> exp2(Vector<T> y, T least = Lanes<T>::least) {
     using L = Lanes<T>;
     using V = Vector<T>;
     using Bits = typename L::Bits;  // without a sign: they overflow
@@ -75,7 +76,7 @@ template <class T> HF_INLINE Vector<T> exp2(Vector<T> y) {
     V p = all<T>(c.of[L::degree]);
 #pragma GCC unroll 16
     for (int k = L::degree - 1; k >= 0; k--) p = p * f + c.of[k];
-    return (V)(((Bits)p + ((Bits)shifted << L::mantissa)) & (Bits)(y >= L::least));
+    return (V)(((Bits)p + ((Bits)shifted << L::mantissa)) & (Bits)(y >= least));
 }
 
 }  // namespace HF_ISA

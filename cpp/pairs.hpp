@@ -103,7 +103,7 @@ template <class T, int N> struct Tile {
         T* g = root() + begin;
         const Vector<T> speed = all<T>(rate);
 #pragma GCC unroll 4
-        for (Index j = 0; j < count; j += WIDTH<T>) store<T>(g + j, exp2<T>(load<T>(d + j) * speed));
+        for (Index j = 0; j < count; j += WIDTH<T>) store<T>(g + j, exp2<T>(load<T>(d + j) * speed, Lanes<T>::least_root));
         for (Index j = count; j < (count + 2 * WIDTH<T> - 1) / (2 * WIDTH<T>) * 2 * WIDTH<T>; j++) g[j] = T(0);
     }
 
