@@ -264,3 +264,31 @@ def test_the_classifier_checks_every_cloud_once(variant, checks):
         checks.clear()
         ask(clouds)
         assert checks == names
+
+
+# --- lengths that clouds share -------------------------------------------------------
+
+
+def clouds_of_sizes():
+    rng = np.random.default_rng(0)
+    return [size * rng.normal(size=(40, 3)) for size in (1.0, 1.1, 0.9, 1.2, 50.0)]
+
+
+def test_shared_lengths_are_medians_of_own_ends():
+    clouds = clouds_of_sizes()
+    descriptor = hf.HFSDescriptor("desc", n_scales=5, lengths="shared").fit(clouds)
+    own = np.sqrt([hf.scale_schedule(cloud, 5)[[0, -1]] for cloud in clouds])
+    low, high = np.median(own, axis=0)
+    np.testing.assert_allclose(descriptor.lengths_, np.geomspace(low, high, 5), rtol=1e-12)
+    given = hf.HFSDescriptor("desc", lengths=descriptor.lengths_).fit(clouds)
+    np.testing.assert_array_equal(descriptor.transform(clouds), given.transform(clouds))
+    np.testing.assert_array_equal(
+        hf.describe(clouds, "desc", n_scales=5, lengths="shared"), given.transform(clouds)
+    )
+
+
+def test_shared_lengths_need_a_cloud():
+    with pytest.raises(ValueError, match="none has two distinct points"):
+        hf.HFSDescriptor("desc", lengths="shared").fit([np.zeros((3, 3))])
+    with pytest.raises(ValueError, match="lengths must be 'shared' or a list of positive numbers, got 'own'"):
+        hf.describe(clouds_of_sizes(), lengths="own")

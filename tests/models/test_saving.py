@@ -333,3 +333,37 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(saved, name, tmp_path):
     os.mkfifo(folder / name)
     with pytest.raises(hf.ReadError, match=f"not a whole model: it has no {name}"):
         hf.HFSClassifier.load(folder)
+
+
+@pytest.mark.parametrize("kind", [hf.HFSClassifier, hf.HFSRegressor, hf.HFSNetworkClassifier])
+def test_shared_lengths_are_saved(kind, tmp_path):
+    clouds, labels = some_clouds(16)
+    options = {"n_scales": 3, "lengths": "shared"}
+    if kind is hf.HFSNetworkClassifier:
+        pytest.importorskip("torch")
+        options |= {"network": SMALL["full"], "epochs": 1}
+    else:
+        options |= {"variant": "simple", "head": "svm"}
+    y = np.arange(16.0) if kind is hf.HFSRegressor else labels
+    model = kind(**options).fit(clouds, y)
+    model.save(tmp_path / "m")
+    again = kind.load(tmp_path / "m")
+    assert again.lengths_ == model.lengths_
+    np.testing.assert_array_equal(again.predict(clouds[:3]), model.predict(clouds[:3]))
+    given = kind(**options | {"lengths": model.lengths_}).fit(clouds, y)
+    np.testing.assert_array_equal(given.predict(clouds), model.predict(clouds))
+    with pytest.raises(ValueError, match="lengths='shared' are learnt from clouds; for features, give"):
+        kind(**options).fit_features(np.ones((16, 5)), y, n_dims=3)
+    with pytest.raises(hf.ReadError, match="lengths must increase"):
+        kind.load(forged(tmp_path / "m", said("lengths", value=[2.0, 1.0, 3.0])))
+
+
+def test_an_index_keeps_shared_lengths(tmp_path):
+    clouds, _ = some_clouds(8)
+    index = hf.HFSIndex(hf.HFSDescriptor("simple", lengths="shared")).build(clouds)
+    index.save(tmp_path / "i")
+    again = hf.HFSIndex.load(tmp_path / "i")
+    assert again.descriptor_.lengths == list(index.descriptor_.lengths)
+    assert again.query(clouds[:2], k=1).names == [["0"], ["1"]]
+    with pytest.raises(ValueError, match="for features, give"):
+        hf.HFSIndex(hf.HFSDescriptor("simple", lengths="shared")).build_features(np.ones((8, 5)), n_dims=3)

@@ -124,6 +124,20 @@ def test_auto_says_what_it_chose(folder):
     assert model.descriptor_.variant == "joint"
 
 
+@pytest.mark.parametrize("kind", ["closed", "learned"])
+def test_shared_lengths_of_files_are_those_of_their_clouds(folder, kind):
+    pytest.importorskip("torch")
+    files = sorted(folder.glob("*/*.ply"))
+    expected = hf.HFSDescriptor("simple", n_scales=3, lengths="shared").fit(
+        [hf.read_points(file) for file in files]
+    )
+    own = (FAST if kind == "closed" else LEARNED) | {"n_scales": 3, "lengths": "shared"}
+    model = hf.train_files(folder, folds=0, **own)
+    np.testing.assert_allclose(model.lengths, expected.lengths_, rtol=1e-12)
+    table = hf.describe_files(folder, variant="simple", n_scales=3, lengths="shared")
+    np.testing.assert_allclose(table.lengths, np.tile(expected.lengths_, (len(files), 1)), rtol=1e-12)
+
+
 def test_labels_from_a_table_or_a_mapping(folder, tmp_path):
     files = sorted(folder.glob("*/*.ply"))
     table = {str(f.relative_to(folder)): "odd" if int(f.stem[1:]) % 2 else "even" for f in files[:-2]}

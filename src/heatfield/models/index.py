@@ -356,7 +356,7 @@ class HFSIndex(_Built, Retrieval):
         classes = [] if labels is None else np.unique(labels).tolist()
         return (
             f"HFSIndex of {plural(len(self), 'cloud')}, {len(classes)} classes: {shown(map(str, classes))}\n"
-            f"  descriptor {self.descriptor_.variant}, {self.rows_.shape[1]} numbers; metric {self.metric}\n"
+            f"  descriptor {self.descriptor_.variant}, {self.rows_.shape[1]} numbers; metric {self.metric}"
         )
 
     def _new_descriptor(self, n_dims: int) -> HFSDescriptor:

@@ -22,7 +22,7 @@ from .._base.optional import need
 from .._base.threads import stop_if_asked
 from .._base.warn import quiet
 from ..features.blocks import registry as blocks
-from ..features.describe import describe_clouds
+from ..features.describe import describe_clouds, own_ends, shared_lengths
 from ..features.layout import SCHEMA, DescriptorSettings
 from ..heat_signatures import signatures
 from ..io import Cloud, channel_names, read_cloud, write_signatures
@@ -392,6 +392,7 @@ def describe_files(
         targets = [str(folder / name) for name in target_names(found.paths, lambda _: str(per_point))]
     settings = plain_settings(features, reading)
     with Job(target, *beside, run=run) as job:
+        settings = _with_learnt_lengths(job, found.paths, settings)
         results = _described(job, found.paths, settings, asked, targets)
         table = _table(found, results, settings, job.resumed)
         if target is not None:
@@ -428,6 +429,7 @@ def describe_usable(
     points must have.
     """
     files = found.paths
+    settings = _with_learnt_lengths(job, files, settings)
     results = _described(job, files, settings, thumbnails=thumbnails)
     table = _table(found, results, settings, job.resumed, dims).usable()
     if len(table) == 0:
@@ -463,6 +465,16 @@ def _described(
     return results
 
 
+def _with_learnt_lengths(job: Job, files: list[str], settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings with the lengths that these files share, where they are to be learnt."""
+    features = settings["features"]
+    if features["lengths"] != "shared":
+        return settings
+    ends = np.concatenate([one["values"].reshape(-1, 2) for one in _described(job, files, settings)])
+    lengths = shared_lengths(ends, features["n_scales"])
+    return settings | {"features": features | {"lengths": list(lengths)}}
+
+
 def _runs(sizes: Sequence[int]) -> list[slice]:
     """Files in a row that are described together: some, or one that is large."""
     found, first, held = [], 0, 0
@@ -475,13 +487,16 @@ def _runs(sizes: Sequence[int]) -> list[slice]:
 
 
 def _settings(features: Mapping[str, Any], n_dims: int) -> DescriptorSettings:
-    return DescriptorSettings(n_dims, n_jobs=1, **features)
+    known = features["lengths"] if features["lengths"] != "shared" else None
+    return DescriptorSettings(n_dims, n_jobs=1, **{**features, "lengths": known})
 
 
 def describe_some(
     load: tuple[list[str], dict[str, Any], dict[str, Any] | None, list[str], bool], n_threads: int
 ) -> dict[str, Any]:
     """Read and describe some files: features where that is possible, a problem where it is not.
+
+    Where lengths are still to be learnt, the values are the ends of each cloud's own schedule.
 
     counts (k, 3): points in the file, points described, dimension (-1 where it cannot be read); widths and
     values of the rows; problems (k, 2): place and problem; extents (k, 2): spacing and diameter. With
@@ -506,7 +521,8 @@ def describe_some(
         for n in sorted({cloud.points.shape[1] for cloud in clouds.values()}):
             own = [i for i, cloud in clouds.items() if cloud.points.shape[1] == n]
             how = _settings(settings["features"], n)
-            failed = _describe_rows(own, clouds, how, n_threads, rows, extents)
+            learning = settings["features"]["lengths"] == "shared"
+            failed = _describe_rows(own, clouds, how, n_threads, rows, extents, learning=learning)
             problems = [failed.get(i, words) for i, words in enumerate(problems)]
         for i, cloud in clouds.items() if asked is not None else ():
             try:
@@ -542,17 +558,22 @@ def _thumbnails(clouds: Mapping[int, Cloud], count: int) -> dict[str, Any]:
 
 def _describe_rows(
     own: list[int], clouds: dict[int, Cloud], settings: DescriptorSettings, n_threads: int, rows: list[Array],
-    extents: Array,
+    extents: Array, *, learning: bool,
 ) -> dict[int, tuple[str, str]]:  # fmt: skip
     """Features of some clouds of one dimension; what cannot be described costs that cloud only."""
     found = np.full((len(own), 2), np.nan)
     try:
         points = [as_points(clouds[i].points) for i in own]
-        table = describe_clouds(points, settings, found, n_threads=n_threads)
+        if learning:
+            table = own_ends(points, settings, n_threads)
+        else:
+            table = describe_clouds(points, settings, found, n_threads=n_threads)
     except (ValueError, MemoryError) as error:
         if len(own) == 1:
             return {own[0]: FileError.of("", error).words}
-        alone = [_describe_rows([i], clouds, settings, n_threads, rows, extents) for i in own]
+        alone = [
+            _describe_rows([i], clouds, settings, n_threads, rows, extents, learning=learning) for i in own
+        ]
         return {i: words for one in alone for i, words in one.items()}
     for i, row in zip(own, table, strict=True):
         rows[i] = row

@@ -16,6 +16,7 @@ from .._base.check import Array, OutOfRangeError
 from .._base.files import write_atomically
 from .._base.progress import progress_bar, remaining_fits
 from .._base.warn import warn_caller
+from ..features.describe import own_ends, shared_lengths
 from ..jobs import Job, Task, key_of
 from ..models.classifier import HFSClassifier
 from ..models.network import HFSNetworkClassifier
@@ -258,10 +259,11 @@ def _prepare(job: Job, model: Model, found: Files, reading: Reading) -> _Data:
     if isinstance(model, HFSNetworkClassifier):
         return _point_features(job, model, found, reading)
     settings = {
-        "features": plain_options(model.descriptor_options()),
+        "features": plain_options(model.descriptor_options() | {"lengths": model.lengths}),
         "reading": plain_options(vars(reading)),
     }
     table = describe_usable(job, found, settings, thumbnails=False).table
+    model.set_params(lengths=table.settings["features"]["lengths"])  # learnt by now
     return _Data(
         table.files,
         table.features,
@@ -286,6 +288,10 @@ def _point_features(job: Job, model: HFSNetworkClassifier, found: Files, reading
     for file in [file for file, cloud in clouds.items() if cloud.shape[1] != n]:
         text = other_dimension(clouds.pop(file).shape[1], n, fixed=bool(reading.dims))
         errors.append(FileError(file, "", text))
+    if model.lengths == "shared":
+        scales = model._scales(n)
+        ends = own_ends(list(clouds.values()), scales, scales.n_threads)
+        model.set_params(lengths=list(shared_lengths(ends, scales.n_scales)))
     table = None
     while table is None:
         files, kept = list(clouds), list(clouds.values())
