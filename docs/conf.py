@@ -13,7 +13,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "bench" / "src")]
 os.environ.setdefault("MPLBACKEND", "agg")
 
 import heatfield  # noqa: E402
-from tools.site import api, columns_page, commands, guide_links, moving_picture, paper  # noqa: E402
+from tools.site import api, columns_page, commands, moving_picture, paper, public  # noqa: E402
 
 project = "heatfield"
 author = "The heatfield authors"
@@ -112,7 +112,7 @@ def link_guide(
     _app: object, _what: str, _name: str, _object: object, _options: object, lines: list[str]
 ) -> None:
     """The page that a docstring names becomes a link."""
-    lines[:] = guide_links.linked(lines)
+    lines[:] = public.linked(lines)
 
 
 def further_pages(_app: object, page: str, source: list[str]) -> None:

@@ -1,26 +1,34 @@
 """Freeze hashes of generated data, and names and values of the descriptors for the present schema.
 
     python -m tools.write_golden
+    python -m tools.write_golden pictures [FOLDER]    # tests/golden/pictures.npz instead
 
 Hashes are added for new cases of tests/helpers/generated_data.py; one that is kept never changes, since kept
 results belong to the same data (tests/datasets/test_data_hashes.py compares). The file of the descriptors is
 written when the schema number in `heatfield.features.layout` was raised: tests/features/test_descriptor.py
 compares with it.
+
+Look at the pictures first: they are written as PNG into FOLDER where it is given.
 """
 
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 
 import heatfield as hf
 from benchmarks.lib.results import ROOT
 from heatfield.features.layout import SCHEMA, VARIANT_BLOCKS
-from tests.helpers import generated_data
+from tests.helpers import generated_data, pictures
 
 
 def main() -> None:
-    write_data_hashes()
-    write_descriptors()
+    if sys.argv[1:2] == ["pictures"]:
+        write_pictures(*map(Path, sys.argv[2:3]))
+    else:
+        write_data_hashes()
+        write_descriptors()
 
 
 def write_data_hashes() -> None:
@@ -57,6 +65,26 @@ def write_descriptors() -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({"points": points.tolist(), "variants": variants}) + "\n")
     print(f"wrote {path.name}")
+
+
+def write_pictures(folder: Path | None = None) -> None:
+    """Keep the pictures as they are drawn now."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    found = {}
+    for name, draw in pictures.PICTURES.items():
+        axes = draw(False)
+        found[name] = pictures.blocks(pictures.render(axes))
+        gap = pictures.gaps(found[name], pictures.blocks(pictures.render(draw(True))))
+        print(name, "changed by mean, largest:", *np.round(gap, 1))
+        if folder is not None:
+            figure = np.atleast_1d(np.asarray(axes, dtype=object)).flat[0].figure
+            figure.savefig(folder / f"{name}.png", dpi=80)
+        plt.close("all")
+    np.savez_compressed(pictures.GOLDEN, **found)
 
 
 if __name__ == "__main__":

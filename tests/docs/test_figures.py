@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from benchmarks.lib.results import DOCS, RESULTS, ROOT
+from benchmarks.lib.results import RESULTS, ROOT
 from tools.site import figures
 
-PAGES = {page.relative_to(DOCS).as_posix(): page for page in figures.pages()}
+PAGES = {page.relative_to(ROOT).as_posix(): page for page in figures.pages()}
 SCRIPTS = {path.stem for path in RESULTS.parent.glob("*.py")}
 
 
@@ -18,14 +18,14 @@ def test_blocks_are_those_of_the_result_files(name):
 
 
 def test_a_figure_that_was_changed_is_noticed():
-    text = PAGES["guide/local_type.md"].read_text()
+    text = PAGES["docs/guide/local_type.md"].read_text()
     assert figures.filled(text.replace("| 0.989 |", "| 0.998 |", 1)) == text
     with pytest.raises(KeyError, match="unheard"):
         figures.filled("<!-- figures: unheard -->\n<!-- end of figures -->")
 
 
 @pytest.mark.parametrize("block", [name for name, (result, _) in figures.BLOCKS.items() if result])
-def test_a_block_stands_in_one_page_that_names_script_and_result_file(block):
+def test_each_block_is_beside_its_script_and_file(block):
     found = [page for page in PAGES.values() if f"<!-- figures: {block} -->" in page.read_text()]
     assert len(found) == 1
     text, result = found[0].read_text(), figures.BLOCKS[block][0]
@@ -35,7 +35,7 @@ def test_a_block_stands_in_one_page_that_names_script_and_result_file(block):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_scripts_that_a_page_names_exist_and_their_result_files_are_named_too(name):
+def test_scripts_and_result_files_of_pages_exist(name):
     text = PAGES[name].read_text()
     for script in set(re.findall(r"python -m benchmarks\.(\w+)", text)):
         assert script in SCRIPTS
@@ -46,7 +46,7 @@ def test_scripts_that_a_page_names_exist_and_their_result_files_are_named_too(na
 
 
 # The page of `describe` has its table of speed rewritten elsewhere.
-@pytest.mark.parametrize("name", [name for name in PAGES if name != "guide/describe.md"])
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "docs/guide/describe.md"])
 def test_no_measurement_is_typed_by_hand(name):
     """A date is the sign of one: it stands in blocks only."""
     text = re.sub(r"<!-- figures.*?<!-- end of figures -->", "", PAGES[name].read_text(), flags=re.S)

@@ -1,6 +1,6 @@
 """The pictures that are kept, each with a deliberate change, and how two are compared.
 
-``python -m tools.write_pictures`` writes them again.
+``python -m tools.write_golden pictures`` writes them again.
 """
 
 from pathlib import Path

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+from benchmarks.lib.results import DOCS, RESULTS
 
 Result = dict[str, Any]
 CLOUDS = ("sphere", "ball", "curves", "clustered", "tree")
@@ -385,3 +389,106 @@ def formats(_: dict[str, Any]) -> str:
         cells = (one.title, " ".join(one.suffixes), one.forms, one.written, one.kept, one.needs)
         rows.append(f"| {' | '.join(cells)} |".replace("|  ", "| "))
     return "\n".join(rows)
+
+
+# --- large clouds ---------------------------------------------------------------------
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _size(points: float) -> str:
+    """The power of ten next to a number of points."""
+    return "10" + str(round(math.log10(points))).translate(_RAISED)
+
+
+def survey(found: Result) -> str:
+    rows = []
+    for run in sorted(found["runs"].values(), key=lambda run: (run["points"], "passes" in run, run["jobs"])):
+        rows.append(
+            (
+                _size(run["points"]),
+                "tiles, out of core" if "passes" in run else "in memory",
+                run["jobs"],
+                f"{run['seconds']:,.0f}",
+                f"{1e6 * run['seconds'] / run['points']:.1f}",
+                f"{run['peak_bytes'] / 2**30:.2f}",
+            )
+        )
+    head = ("points", "way", "workers", "seconds", "µs per point", "peak memory, GiB")
+    most = max(found["forecast"], key=lambda jobs: found["forecast"][jobs]["from"])
+    grown, paper = found["growth"], found["forecast"][most]
+    exponents = "; ".join(
+        f"{jobs} worker{'s' if jobs != '1' else ''}, {_size(own['sizes'][0])} to {_size(own['sizes'][-1])} points: "
+        f"{own['all']:.2f} (the pass over tiles {own['passes']['tiles']:.2f})"
+        for jobs, own in sorted(grown.items())
+        if own["all"] is not None
+    )
+    core = sum(paper["core_seconds"].values())
+    return (
+        f"{when(found)}, {found['machine']['cores']} cores, tol = 1e-4, 8 scales, 64 LAS tiles:\n\n{table(head, rows)}\n\n"
+        f"Exponents p of seconds ~ points^p: {exponents}.\n\n"
+        f"Forecast by the cost model and what was measured at {_size(paper['from'])} points: {_size(paper['points'])} points "
+        f"take {core / 3600:.1f} core hours, of which sums {paper['core_seconds']['sums'] / 3600:.1f}; on {paper['workers']} "
+        f"workers of one core {paper['seconds'] / 60:.1f} minutes."
+    )
+
+
+def survey_check(found: Result) -> str:
+    own = found["check"]
+    worst = ", ".join(f"{name} {value:.2g}" for name, value in own["worst"].items())
+    return (
+        f"{_size(own['points'])} points in 64 tiles against `signatures` on one machine, at {own['targets']} points (corners of tiles, "
+        f"isolated ones, the densest ones, a random sample), worst errors in units of what tol promises: {worst}. "
+        f"Points in the files: {own['in_files']:,}, written: {own['written']:,}."
+    )
+
+
+def million(found: Result) -> str:
+    runs = found["runs"]
+    words = {
+        "adaptive": "`signatures` at times of each point's own",
+        "joint": '`HFSDescriptor("joint")`',
+        "far": "`HeatField.value` at as many far places",
+        "far_moments": "`HeatField.dimension` at as many far places",
+    }
+    rows = []
+    for name, said in words.items():
+        small, large = (runs[f"{name}/{m}"]["seconds"] for m in (100_000, 1_000_000))
+        rows.append((said, f"{small:.2f}", f"{large:.1f}", f"{large / small:.1f}"))
+    head = ("call", "10⁵ points, s", "10⁶ points, s", "ratio")
+    return f"{when(found)}, {found['machine']['cores']} cores, points on a sphere, tol = 1e-6:\n\n{table(head, rows)}"
+
+
+def readme(_: Result) -> str:
+    """The table of the README, from four result files and the page of the experiments."""
+    times = next(c for c in _read("speed")["cases"] if (c["cloud"], c["m"]) == ("sphere", 1024))["times"]
+    ms = {name: f"{times[name]['best_ms']:.2g} ms" for name in times}
+    million = {way: _read("scaling")["runs"][f"sphere/{way}/1000000"]["seconds"] for way in ("auto", "dense")}
+    rows = [line.split(" | ") for line in (DOCS / "results" / "experiments.md").read_text().split("\n")]
+    head = next(k for k, row in enumerate(rows) if row[0] == "|" and "cath15" in row)
+    end = next(k for k in range(head + 2, len(rows)) if len(rows[k]) < 2)
+    right = {row[0][2:]: float(row[rows[head].index("cath15")].split(" ")[0]) for row in rows[head + 2 : end]}
+    rival = max((name for name in right if not name.startswith("HFS")), key=right.__getitem__)
+    first = _read("first_call")["cases"]["signatures, n = 3"]["seconds"]
+    own = [
+        (
+            "one cloud of 1,024 points, 8 scales, one core", ms["heatfield desc float64"],
+            f"FPFH (filled radii) {ms['FPFH, filled radii']}, HKS {ms['HKS, scipy']}, jakteristics "
+            f"{ms['jakteristics']} for one radius ([speed](docs/results/speed.md))",
+        ),
+        (
+            "10⁶ points, error at most 1e-6 at every point, two cores", f"{million['auto']:.1f} s",
+            f"all pairs: {million['dense'] / 60:.0f} minutes, extrapolated ([large clouds](docs/theory/fast.md))",
+        ),
+        (
+            "accuracy, proteins of 15 folds", f"{right['HFS-joint, LDA']} %",
+            f"strongest rival that was run, {rival}: {right[rival]} % "
+            "([all data sets](docs/results/experiments.md))",
+        ),
+        ("first call in a new process, imports included", f"{first:.2f} s", "([first call](docs/theory/fast.md))"),
+    ]  # fmt: skip
+    return table(("", "heatfield", "beside it"), own)
+
+
+def _read(name: str) -> Result:
+    return json.loads((RESULTS / f"{name}.json").read_text())

@@ -18,7 +18,6 @@ from typing import Any
 from benchmarks.lib.results import DOCS, RESULTS
 
 from . import figure_tables as tables
-from . import large_cloud_tables as large
 
 THEOREM = DOCS / "theory" / "theorem1.json"
 # Name of a block: result file (None: the library itself), and what writes it.
@@ -37,16 +36,17 @@ BLOCKS: dict[str, tuple[Path | None, Callable[[dict[str, Any]], str]]] = {
     "local_covariance": (RESULTS / "local_covariance.json", tables.local_covariance),
     "local_type": (RESULTS / "local_type.json", tables.local_type),
     "local_type_mixed": (RESULTS / "local_type.json", tables.local_type_mixed),
-    "million": (RESULTS / "million.json", large.million),
+    "million": (RESULTS / "million.json", tables.million),
     "patterns": (RESULTS / "patterns.json", tables.patterns),
     "points": (RESULTS / "points.json", tables.points),
     "points_speed": (RESULTS / "points.json", tables.points_speed),
+    "readme": (None, tables.readme),
     "real_clouds": (RESULTS / "real_clouds.json", tables.real_clouds),
     "scaling": (RESULTS / "scaling.json", tables.scaling),
     "search": (RESULTS / "search.json", tables.search),
     "search_many": (RESULTS / "search.json", tables.search_many),
-    "survey": (RESULTS / "survey.json", large.survey),
-    "survey_check": (RESULTS / "survey.json", large.survey_check),
+    "survey": (RESULTS / "survey.json", tables.survey),
+    "survey_check": (RESULTS / "survey.json", tables.survey_check),
     "theorem1_errors": (THEOREM, tables.theorem_errors),
     "theorem1_rates": (THEOREM, tables.theorem_rates),
     "theorem1_outside": (THEOREM, tables.theorem_outside),
@@ -59,6 +59,7 @@ def pages(docs: Path = DOCS) -> Iterator[Path]:
     """The pages that are written by hand."""
     for folder in ("guide", "theory"):
         yield from sorted((docs / folder).glob("*.md"))
+    yield from docs.parent.glob("README.md")
 
 
 def filled(text: str) -> str:

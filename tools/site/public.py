@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -87,3 +88,18 @@ def page_of(one: Name) -> str:
         other.name.lower() == one.name.lower() for other in names(one.module) if other.name != one.name
     )
     return f"{one.full}-{one.kind}" if twin and one.kind == "class" else one.full
+
+
+# The line "Guide: ``heatfield docs guide/search``." is a command where a docstring is read with `help`, since
+# the site lies on disk and has no address of its own, and a link where it is read on the site.
+_LINE = re.compile(r"^Guide: ``heatfield docs ([\w/]+)``\.$")
+
+
+def pages_of(doc: str) -> list[str]:
+    """The pages that a docstring names, such as ``guide/search``."""
+    return [found[1] for line in doc.split("\n") if (found := _LINE.match(line.strip()))]
+
+
+def linked(lines: list[str]) -> list[str]:
+    """The lines of a docstring as reStructuredText with links to these pages."""
+    return [_LINE.sub(r"Guide: :doc:`\1 </\1>` (``heatfield docs \1``).", line) for line in lines]
