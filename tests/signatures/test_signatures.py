@@ -1,5 +1,6 @@
 """Every signature against the plain NumPy reference, and what must hold without one."""
 
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import pytest
 import heatfield as hf
 from tests.helpers import reference
 from tests.helpers.agreement import GLOBAL, LOCAL, assert_agree, assert_same_signatures
-from tests.helpers.clouds import CLOUDS, ball, cloud
+from tests.helpers.clouds import CLOUDS, ball, cloud, on_grid, rotation
 
 
 def expected_signatures(points, scales, transition="difference", **hds):
@@ -32,30 +33,18 @@ def expected_cloud(name, n, transition):
     The heat dimension of an isolated point, down to 1e-280, answers to a change of t in the
     last digit with hundreds of times as much: the times have to be the same numbers.
     """
-    points = cloud(name, n)
+    points = cloud(name, n) if n < 64 else cloud(name, n, m=70)
     return points, expected_signatures(points, hf.scale_schedule(points), transition)
 
 
-@pytest.mark.parametrize("transition", ["difference", "exact"])
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
-@pytest.mark.parametrize("name", CLOUDS)
-class TestReference:
-    def test_double(self, name, n, transition):
-        points, expected = expected_cloud(name, n, transition)
-        assert_same_signatures(hf.signatures(points, transition=transition), expected, 1e-12)
-
-    def test_single(self, name, n, transition):
-        points, expected = expected_cloud(name, n, transition)
-        found = hf.signatures(points, transition=transition, dtype="float32")
-        assert found.density.dtype == np.float64
-        assert_same_signatures(found, expected, 1e-4, dimension_floor=1e-25)
-
-
 @pytest.mark.parametrize(("dtype", "tol", "floor"), [("float64", 1e-12, 1e-280), ("float32", 1e-4, 1e-25)])
-def test_many_dimensions(dtype, tol, floor):
-    points = cloud("ball", 64, m=70)
-    expected = expected_signatures(points, hf.scale_schedule(points))
-    assert_same_signatures(hf.signatures(points, dtype=dtype), expected, tol, dimension_floor=floor)
+@pytest.mark.parametrize("transition", ["difference", "exact"])
+@pytest.mark.parametrize(("name", "n"), [*((name, n) for name in CLOUDS for n in (1, 2, 3, 5)), ("ball", 64)])
+def test_equals_the_reference(name, n, transition, dtype, tol, floor):
+    points, expected = expected_cloud(name, n, transition)
+    found = hf.signatures(points, transition=transition, dtype=dtype)
+    assert found.density.dtype == np.float64
+    assert_same_signatures(found, expected, tol, dimension_floor=floor)
 
 
 @pytest.mark.parametrize("m", [4, 15, 16, 17, 511, 512, 513, 1100])
@@ -67,7 +56,7 @@ def test_sizes_around_blocks_and_tiles(m):
 
 @pytest.mark.parametrize("transition", ["difference", "exact"])
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
-def test_scales_of_each_point(n, transition):
+def test_per_point_times_equal_the_reference(n, transition):
     points = cloud("clusters", n)
     scales = hf.adaptive_scales(points)
     found = hf.signatures(points, scales, transition=transition)
@@ -77,23 +66,16 @@ def test_scales_of_each_point(n, transition):
         np.testing.assert_array_equal(getattr(found, name), np.full(8, np.nan))
 
 
-def test_scales_given_and_unevenly_spaced():
-    points, scales = cloud("ball"), np.array([1e-4, 0.003, 0.004, 0.1, 30.0])
-    found = hf.signatures(points, scales)
-    assert_same_signatures(found, expected_signatures(points, scales), 1e-12)
+@pytest.mark.parametrize(
+    ("scales", "transition"), [([1e-4, 0.003, 0.004, 0.1, 30.0], "difference"), ([0.02], "exact")]
+)
+def test_given_times_are_taken_as_they_are(scales, transition):
+    points = cloud("ball")
+    found = hf.signatures(points, scales, transition=transition)
+    assert_same_signatures(found, expected_signatures(points, np.array(scales), transition), 1e-12)
     np.testing.assert_array_equal(found.scales, scales)
-
-
-def test_schedule_is_the_public_one():
-    points = cloud("sphere")
-    found = hf.signatures(points, n_scales=5, c_min=0.1, c_max=0.3)
-    np.testing.assert_array_equal(found.scales, hf.scale_schedule(points, 5, c_min=0.1, c_max=0.3))
-
-
-def test_one_time_alone_has_an_exact_transition():
-    points, scales = cloud("ball"), np.array([0.02])
-    found = hf.signatures(points, scales, transition="exact")
-    assert_same_signatures(found, expected_signatures(points, scales, "exact"), 1e-12)
+    schedule = hf.signatures(points, n_scales=5, c_min=0.1, c_max=0.3).scales
+    np.testing.assert_array_equal(schedule, hf.scale_schedule(points, 5, c_min=0.1, c_max=0.3))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
@@ -108,15 +90,6 @@ def test_without_spectrum_the_rest_is_the_same(n, transition):
     assert found.per_point().shape == (len(points), 3 * 8)
 
 
-def test_per_point_layout():
-    found = hf.signatures(cloud("curve", 2), n_scales=4)
-    phi = found.per_point().reshape(-1, 4, 5)  # scale by scale: density, dimension, transition, spectrum
-    np.testing.assert_array_equal(phi[:, :, 0], found.density)
-    np.testing.assert_array_equal(phi[:, :, 1], found.dimension)
-    np.testing.assert_array_equal(phi[:, :, 2], found.transition)
-    np.testing.assert_array_equal(phi[:, :, 3:], found.spectrum)
-
-
 def test_centres_and_width_of_the_heat_dimension_spectrum():
     points, centers = cloud("sphere"), [0.5, 1.0, 2.5, 7.0]
     found = hf.signatures(points, hds_centers=centers, hds_sigma=0.2)
@@ -124,12 +97,9 @@ def test_centres_and_width_of_the_heat_dimension_spectrum():
     assert_same_signatures(found, expected, 1e-12)
     np.testing.assert_array_equal(found.hds.centers, centers)
     assert found.hds.sigma == 0.2
-
-
-def test_memberships_far_from_every_centre_are_shares():
-    found = hf.signatures(cloud("ball"), hds_centers=[100.0, 200.0], hds_sigma=0.01)
-    np.testing.assert_array_equal(found.hds.composition, [[1.0, 0.0]] * 8)
-    np.testing.assert_allclose(found.hds.contrast, 0.0, atol=1e-15)
+    far = hf.signatures(points, hds_centers=[100.0, 200.0], hds_sigma=0.01).hds  # still shares
+    np.testing.assert_array_equal(far.composition, [[1.0, 0.0]] * 8)
+    np.testing.assert_allclose(far.contrast, 0.0, atol=1e-15)
 
 
 # --- few points, known by hand -----------------------------------------------------
@@ -148,13 +118,6 @@ def test_one_point(n, transition):
     assert_agree(found.energy, (8 * np.pi * t) ** (-n / 2), 1e-15)
     np.testing.assert_array_equal(found.response, np.full(3, n / 2))
     assert_agree(found.hds.contrast, np.zeros((3, n + 1)), 1e-15, floor=1.0)
-
-
-def test_one_point_with_separate_times():
-    found = hf.signatures([[1.0, 2.0]], [[0.5, 2.0]])
-    np.testing.assert_array_equal(found.scales, [[0.5, 2.0]])
-    np.testing.assert_array_equal(found.dimension, [[0.0, 0.0]])
-    np.testing.assert_array_equal(found.energy, [np.nan, np.nan])
 
 
 def test_two_points():
@@ -189,30 +152,25 @@ def assert_undefined(found, m, n, T=8):
 
 
 @pytest.mark.parametrize("m", [0, 1, 5])
-def test_without_two_distinct_points_there_is_no_schedule(m):
+def test_without_two_distinct_points_all_is_nan(m):
     with pytest.warns(hf.HeatFieldWarning):
         found = hf.signatures(np.full((m, 3), 2.0))
     np.testing.assert_array_equal(found.scales, np.full(8, np.nan))
     assert_undefined(found, m, 3)
 
 
-def test_no_points_with_scales():
-    found = hf.signatures(np.empty((0, 2)), [0.1, 1.0])
-    np.testing.assert_array_equal(found.scales, [0.1, 1.0])
+@pytest.mark.parametrize("scales", [np.array([0.1, 1.0]), np.empty((0, 2))], ids=["common", "separate"])
+def test_no_points_have_empty_signatures(scales):
+    found = hf.signatures(np.empty((0, 2)), scales)
+    np.testing.assert_array_equal(found.scales, scales)
     assert_undefined(found, 0, 2, T=2)
-
-
-def test_no_points_with_separate_scales():
-    found = hf.signatures(np.empty((0, 2)), np.empty((0, 3)))
-    assert found.scales.shape == (0, 3)
-    assert_undefined(found, 0, 2, T=3)
 
 
 # --- what must hold whatever the numbers -------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["ball", "clusters", "lattice"])
-def test_repeating_the_cloud_doubles_density_and_leaves_dimension(name):
+def test_repeated_clouds_double_the_density(name):
     points = cloud(name)
     once, twice = hf.signatures(points), hf.signatures(np.concatenate([points, points]))
     assert_agree(twice.scales, once.scales, 1e-14)
@@ -237,30 +195,75 @@ def test_scaling(n, factor):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
-def test_same_bits_for_any_number_of_threads(n, dtype):
+def test_equal_bits_by_threads(n, dtype):
     points = cloud("clusters", n, m=700)
-    one, two, three = (hf.signatures(points, dtype=dtype, n_jobs=jobs) for jobs in (1, 2, 3))
-    for name in (*LOCAL, *GLOBAL):
-        np.testing.assert_array_equal(getattr(two, name), getattr(one, name), err_msg=name)
-        np.testing.assert_array_equal(getattr(three, name), getattr(one, name), err_msg=name)
+    for scales in (None, hf.adaptive_scales(points)):
+        one, *others = (hf.signatures(points, scales, dtype=dtype, n_jobs=jobs) for jobs in (1, 2, 3))
+        for found in others:
+            for name in (*LOCAL, *GLOBAL):
+                np.testing.assert_array_equal(getattr(found, name), getattr(one, name), err_msg=name)
 
 
-def test_same_bits_with_times_of_each_point():
-    points = cloud("clusters", 3, m=700)
-    one, three = (hf.signatures(points, hf.adaptive_scales(points), n_jobs=jobs) for jobs in (1, 3))
-    np.testing.assert_array_equal(three.per_point(), one.per_point())
-
-
-def test_points_of_other_kinds_are_read():
+def test_points_of_other_kinds_are_read_and_left_alone():
     points = np.round(10 * ball(np.random.default_rng(0), 3, 50))
-    expected = hf.signatures(points).per_point()
+    points.flags.writeable = False
+    copy, expected = points.copy(), hf.signatures(points).per_point()
     for kind in (points.astype(int), points.astype(np.float32), points.tolist(), np.asfortranarray(points)):
         np.testing.assert_array_equal(hf.signatures(kind).per_point(), expected)
-
-
-def test_points_are_not_touched():
-    points = cloud("map_coordinates")
-    points.flags.writeable = False
-    copy = points.copy()
-    hf.signatures(points)
     np.testing.assert_array_equal(points, copy)
+
+
+# --- invariance ----------------------------------------------------------------------
+
+every_cloud = pytest.mark.parametrize(
+    "name", ["sphere", "curve", "ball", "clusters", "duplicates", "lattice", "collinear"]
+)
+
+
+def mirror(n):
+    """A reflection at a random plane, and one of an axis."""
+    normal, axis = rotation(n, seed=1)[0], np.eye(n)[0]
+    return [np.eye(n) - 2 * np.outer(v, v) for v in (normal, axis)]
+
+
+@every_cloud
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("transition", ["difference", "exact"])
+def test_motions_change_nothing(name, n, transition):
+    points = cloud(name, n)
+    before = hf.signatures(points, transition=transition)
+    moves = [*mirror(n), *([rotation(n)] if n > 1 else [])]
+    for moved in (*(points @ move.T for move in moves), points + np.pi):
+        after = hf.signatures(moved, transition=transition)
+        assert_agree(after.scales, before.scales, 1e-12)
+        assert_same_signatures(after, before, 1e-10)
+
+
+@every_cloud
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_order_of_the_points_does_not_matter(name, n):
+    points = cloud(name, n)
+    order = np.random.default_rng(2).permutation(len(points))
+    before = hf.signatures(points)
+    moved = {key: getattr(before, key)[order] for key in LOCAL}
+    assert_same_signatures(hf.signatures(points[order]), replace(before, **moved), 1e-10)
+
+
+@pytest.mark.parametrize("shift", [5e6, -5e6, 0.5])
+@every_cloud
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_exact_translations_change_no_bit(name, n, shift):
+    points = on_grid(cloud(name, n))
+    moved = points + shift
+    np.testing.assert_array_equal(moved - shift, points)
+    before, after = hf.signatures(points), hf.signatures(moved)
+    for key in ("scales", *LOCAL, *GLOBAL):
+        np.testing.assert_array_equal(getattr(after, key), getattr(before, key), err_msg=key)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_rotations_change_no_per_point_times(n):
+    points = cloud("clusters", n)
+    turned = points @ rotation(n).T
+    before, after = (hf.signatures(x, hf.adaptive_scales(x)) for x in (points, turned))
+    assert_same_signatures(after, before, 1e-10, names=LOCAL)

@@ -10,7 +10,7 @@ the tests hold the library to them:
 
 import numpy as np
 import pytest
-from scipy.special import erf, ive
+from scipy.special import ive
 from scipy.stats import kstest
 
 import heatfield as hf
@@ -62,7 +62,7 @@ def normals_of(name, x):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_reach_is_the_smallest_ball_that_touches_twice(name):
+def test_reach_is_the_smallest_touching_ball(name):
     """Federer: the reach is the infimum of |q - p|**2 / (2 dist(q - p, tangent plane at p))."""
     manifold = sample_manifold(name, 2500, random_state=3)
     x, normals = manifold.points, normals_of(name, manifold.points)
@@ -95,15 +95,12 @@ def test_points_are_even_in_area(name):
         assert kstest(share, "uniform").pvalue > 0.01
 
 
-def test_area_is_that_of_a_fine_polygon():
+def test_swiss_roll_has_its_area_and_interior():
     angle = np.linspace(1.5 * np.pi, 4.5 * np.pi, 200001)
     spiral = np.c_[np.cos(angle) + angle * np.sin(angle), np.sin(angle) - angle * np.cos(angle)] / np.pi
     length = np.linalg.norm(np.diff(spiral, axis=0), axis=1).sum()
-    assert sample_manifold("swiss_roll", 1, random_state=0).area == pytest.approx(6 * length, rel=1e-8)
-
-
-def test_interior_is_two_reaches_from_every_edge():
     roll = sample_manifold("swiss_roll", 4000, random_state=1)
+    assert roll.area == pytest.approx(6 * length, rel=1e-8)
     edge = np.minimum(roll.points[:, 2], 6 - roll.points[:, 2])
     assert edge[roll.interior].min() >= 2
     arc = (np.pi * (roll.points[:, :2] ** 2).sum(axis=1) - 1 / np.pi) / 2 - 9 * np.pi / 8
@@ -114,7 +111,7 @@ def test_interior_is_two_reaches_from_every_edge():
     assert all(sample_manifold(name, 50, random_state=0).interior.all() for name in NAMES[:3])
 
 
-def test_a_sample_repeats_with_its_seed_and_bad_input_is_named():
+def test_samples_repeat_and_wrong_input_is_named():
     for name in NAMES:
         first, again, other = (sample_manifold(name, 40, random_state=seed).points for seed in (7, 7, 8))
         np.testing.assert_array_equal(first, again)
@@ -134,7 +131,7 @@ FIXED = {"circle": (1e-3, (1000, 4000)), "sphere": (0.05, (1000, 4000)), "swiss_
 
 
 @pytest.mark.parametrize("name", FIXED)
-def test_at_a_fixed_time_the_error_halves_when_m_is_quadrupled(name):
+def test_four_times_the_points_halve_the_error(name):
     """Noise goes as m**-1/2; six samples leave a few per cent of chance in each mean."""
     t, sizes = FIXED[name]
     mean = []
@@ -149,7 +146,7 @@ def test_at_a_fixed_time_the_error_halves_when_m_is_quadrupled(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_bound_holds_throughout_the_window_and_is_not_idle(name):
+def test_bound_holds_in_the_window_and_is_tight(name):
     """At most a share delta of the points may break the bound, at every time of the window.
 
     A bound that held by far would say little: at the fine end, where sampling rules, its sampling
@@ -169,23 +166,8 @@ def test_the_bound_holds_throughout_the_window_and_is_not_idle(name):
 MEAN_BIAS = {"circle": 1 / 2, "sphere": 0.0, "torus": 1 / np.sqrt(3)}  # times t
 
 
-@pytest.mark.parametrize(("name", "most"), [("circle", 0.04), ("sphere", 0.05), ("torus", 0.13)])
-def test_at_the_best_time_the_error_is_small(name, most):
-    """The best t balances bias b t against noise of standard deviation s = sqrt(v_d / mu).
-
-    The mean of |b t + s Z| is s sqrt(2/pi) exp(-(b t / s)**2 / 2) + b t erf(b t / s / sqrt(2)). Its least
-    value for m = 4000 and t <= 0.1 is 0.032, 0.040 and 0.110: ``most`` is that and about a fifth for chance.
-    """
-    times = np.geomspace(0.01, WELL_BELOW, 8)
-    deviation, manifold = deviations(name, 4000, times, samples=2)
-    b, s = MEAN_BIAS[name] * times, np.sqrt(VARIANCE[manifold.dimension] / manifold.mu(times))
-    predicted = s * np.sqrt(2 / np.pi) * np.exp(-((b / s) ** 2) / 2) + b * erf(b / s / np.sqrt(2))
-    assert predicted.min() < most / 1.15
-    assert np.abs(deviation).mean(axis=0).min() < most
-
-
 @pytest.mark.parametrize("name", MEAN_BIAS)
-def test_the_bias_is_linear_in_t_where_the_curvatures_differ(name):
+def test_bias_is_linear_in_time(name):
     """Signed means cancel the noise; without the term in 1/mu, b t is left, up to t**2 and 1/mu**2."""
     times = np.array([0.02, 0.04, 0.08])
     deviation, manifold = deviations(name, 8000, times, samples=2)
@@ -228,7 +210,7 @@ def test_above_the_window_more_points_do_not_help(name):
     np.testing.assert_allclose(error[8000], error[1000], rtol=0.2)
 
 
-def test_above_the_window_circle_and_sphere_follow_their_closed_forms():
+def test_above_the_window_closed_forms_hold():
     """2 t d(log u)/dt of the whole shape: Bessel functions on the circle, exponentials on the sphere."""
     times = np.array([0.5, 1.0, 4.0])
     z = 1 / (2 * times)
