@@ -10,6 +10,7 @@ import pytest
 from tests.helpers.process import BENCH, SOURCE
 
 TREES = [root for root in (SOURCE, BENCH) if root.is_dir()]
+NATIVE = "_core"  # below all folders: built from cpp/, it imports nothing
 
 # Each folder or module imports itself and those before it.
 ORDER = (
@@ -32,16 +33,10 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("_base/point_objects.py", "sampling"): "sampled as a file is; imported when there is one",
 }
 
-# The bench may import all of the library, and the library nothing of the bench. Inside the bench, a part
-# imports itself and those before it: modules that all of it uses, folders, then the experiments. These are
-# its other modules and its tables, which import one another without a cycle.
-BENCH_ORDER = ("base", "networks", "baselines", "datasets", "experiments")
-BENCH_PARTS = {"_tools": "base", "_mlps": "base", "tables": "experiments"}
+# The bench may import all of the library, and the library nothing of the bench. The other modules of the
+# bench and its tables, which are last, import one another without a cycle.
+BENCH_ORDER = ("_tools", "_mlps", "networks", "baselines", "datasets", "experiments")
 BENCH_ALLOWED = {"torch": {"networks", "_mlps"}, "dask": set(), "distributed": set()}
-
-NATIVE = "_core"  # below all folders: built from cpp/, it imports nothing
-KERNELS = {"compiled", "njit", "jit", "intrinsic", "overload", "overload_method", "vectorize", "guvectorize"}
-MOST_POSITIONAL = 8
 
 
 def imports(tree, package):
@@ -66,56 +61,39 @@ def imports(tree, package):
 
 
 def violations(root):
-    """Every import under the package at ``root`` that points against the order or is not allowed."""
-    found = set()
-    for path in root.rglob("*.py"):
-        package = [root.name, *path.relative_to(root).parts[:-1]]
-        own = path.relative_to(root).parts[0].removesuffix(".py")
-        if own in ("__init__", "__main__"):  # the table of public names belongs to no folder
-            continue
-        file = path.relative_to(root).as_posix()
-        if own not in ORDER:
-            found.add((file, f"folder {own} is not in ORDER"))
-            continue
-        for name in imports(ast.parse(path.read_text()), package):
-            library, _, inner = name.partition(".")
-            if library == BENCH.name:
-                found.add((file, library))
-            elif library != root.name:
-                # A part of another library may need this one: safetensors.torch.
-                found.update(
-                    (file, lib) for lib in ALLOWED if lib in name.split(".") and own not in ALLOWED[lib]
-                )
-            elif inner not in ("__version__", NATIVE):
-                folder = inner.split(".")[0]
-                # Any other name of the package itself may come from any folder below the command.
-                rank = ORDER.index(folder if folder in ORDER else "workflows")
-                if rank > ORDER.index(own):
-                    found.add((file, inner or root.name))
-    return found
-
-
-def bench_violations(root):
-    """The same of the bench, and its experiments that import one another in a circle."""
+    """(file, what it imports) wherever that points against the order, is not allowed, or closes a circle."""
+    bench = root.name == BENCH.name
+    order, allowed = (BENCH_ORDER, BENCH_ALLOWED) if bench else (ORDER, ALLOWED)
+    # Any other name of the package itself: of the experiments, or a public name, below the command.
+    others = order.index("experiments" if bench else "workflows")
     found, graph = set(), defaultdict(set)
     for path in root.rglob("*.py"):
         file = path.relative_to(root)
-        own = file.with_suffix("").parts[0]
-        if own == "__init__":  # the table of public names
+        own = file.parts[0].removesuffix(".py")
+        if own in ("__init__", "__main__"):  # the table of public names belongs to no folder
             continue
+        if own not in order and not bench:
+            found.add((file.as_posix(), f"folder {own} is not in ORDER"))
+            continue
+        rank = order.index(own) if own in order else others
         for name in imports(ast.parse(path.read_text()), [root.name, *file.parts[:-1]]):
-            library, *inner = name.split(".")
+            library, _, inner = name.partition(".")
+            part = inner.split(".")[0]
+            above = order.index(part) if part in order else others
             if library != root.name:
+                if library == BENCH.name:
+                    found.add((file.as_posix(), library))
+                # A part of another library may need this one: safetensors.torch.
+                words = name.split(".")
                 found.update(
-                    (file.as_posix(), lib)
-                    for lib, parts in BENCH_ALLOWED.items()
-                    if lib in name.split(".") and own not in parts
+                    (file.as_posix(), lib) for lib in allowed if lib in words and own not in allowed[lib]
                 )
-            elif inner:
-                if _bench_rank(inner[0]) > _bench_rank(own):
-                    found.add((file.as_posix(), ".".join(inner)))
-                elif _bench_rank(inner[0]) == len(BENCH_ORDER) - 1:
-                    graph[".".join(file.with_suffix("").parts)].add(".".join(inner))
+            elif inner in ("__version__", NATIVE) or (bench and not inner):
+                continue
+            elif above > rank:
+                found.add((file.as_posix(), inner or root.name))
+            elif bench and above == rank == others:
+                graph[".".join(file.with_suffix("").parts)].add(inner)
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
@@ -123,131 +101,68 @@ def bench_violations(root):
     return found
 
 
-def _bench_rank(part):
-    named = BENCH_PARTS.get(part, part if part in BENCH_ORDER else BENCH_ORDER[-1])
-    return BENCH_ORDER.index(named)
+def test_imports_point_one_way():
+    assert all((SOURCE / folder).is_dir() for folder in (ORDER[0], ORDER[-1]))
+    found = violations(SOURCE)
+    assert found == set(EXCEPTIONS), sorted(found ^ set(EXCEPTIONS))
+    named = {p.relative_to(SOURCE).as_posix() for p in SOURCE.rglob("*.py") if BENCH.name in p.read_text()}
+    assert named == {"cli/__init__.py"}, "the library names the bench in one place"
 
 
 def test_imports_of_the_bench_point_one_way():
     if not BENCH.is_dir():
         pytest.skip("a source distribution of the library has no bench")
-    assert all((BENCH / folder).is_dir() for folder in (*BENCH_ORDER[1:3], "tables"))
-    assert bench_violations(BENCH) == set()
-
-
-def test_the_library_names_the_bench_in_one_place():
-    """As a string, where the command looks for it; imports are checked below."""
-    named = {p.relative_to(SOURCE).as_posix() for p in SOURCE.rglob("*.py") if BENCH.name in p.read_text()}
-    assert named == {"cli/__init__.py"}
-
-
-def test_imports_point_one_way():
-    assert (SOURCE / ORDER[0]).is_dir()
-    assert (SOURCE / ORDER[-1]).is_dir()
-    found = violations(SOURCE)
-    assert found == set(EXCEPTIONS), sorted(found ^ set(EXCEPTIONS))
+    assert all((BENCH / folder).is_dir() for folder in ("networks", "baselines", "tables"))
+    assert violations(BENCH) == set()
 
 
 @pytest.mark.parametrize(
-    ("file", "code", "expected"),
+    ("package", "file", "code", "expected"),
     [
-        ("core/a.py", "from ..scales import x", "scales"),
-        ("core/fourier/a.py", "from ...features import layout", "features"),
-        ("core/a.py", "def f():\n    from ..nn import HFSFull", "nn"),
-        ("core/a.py", "from heatfield.plot import x", "plot"),
-        ("core/a.py", "from .. import io", "io"),
-        ("core/a.py", "import heatfield as hf", "heatfield"),
-        ("core/a.py", "from heatfield import signatures", "signatures"),
-        ("core/a.py", "import sklearn.base", "sklearn"),
-        ("models/a.py", "from torch import nn", "torch"),
-        ("models/a.py", "def f():\n    from safetensors.torch import save", "torch"),
-        ("datasets/a.py", "import dask.array", "dask"),
-        ("cli/a.py", "def f():\n    from heatfield_bench import run", "heatfield_bench"),
-        ("elsewhere/a.py", "", "folder elsewhere is not in ORDER"),
-        ("core/a.py", "if TYPE_CHECKING:\n    from ..nn import HFSFull", None),
-        ("core/a.py", "from .. import __version__\nfrom .._base import check\nfrom . import b", None),
-        ("io/formats/a.py", "from .las import x\nfrom ..limits import y", None),
-        ("cli/a.py", "import heatfield as hf\nimport sklearn", None),
-        ("nn/a.py", "import torch", None),
-        ("__init__.py", "from .cli import main", None),
+        ("heatfield", "core/a.py", "from ..scales import x", "scales"),
+        ("heatfield", "core/fourier/a.py", "def f():\n    from ...features import layout", "features"),
+        ("heatfield", "core/a.py", "import heatfield as hf", "heatfield"),
+        ("heatfield", "core/a.py", "from heatfield import signatures", "signatures"),
+        ("heatfield", "models/a.py", "from safetensors.torch import save", "torch"),
+        ("heatfield", "cli/a.py", "from heatfield_bench import run", "heatfield_bench"),
+        ("heatfield", "elsewhere/a.py", "", "folder elsewhere is not in ORDER"),
+        ("heatfield", "core/a.py", "if TYPE_CHECKING:\n    from ..nn import HFSFull", None),
+        ("heatfield", "core/a.py", "from .. import __version__\nfrom .._base import check", None),
+        ("heatfield_bench", "networks/a.py", "def f():\n    from .. import _run", "_run"),
+        ("heatfield_bench", "datasets.py", "from .tables.main import rows", "tables.main"),
+        ("heatfield_bench", "baselines/a.py", "import torch.nn", "torch"),
+        ("heatfield_bench", "_run.py", "from .tables.main import x", "_run -> tables.main -> _run"),
+        ("heatfield_bench", "_jobs.py", "from . import baselines\nfrom .tables import TABLES", None),
     ],
 )
-def test_a_reversed_import_is_found(file, code, expected, tmp_path):
-    path = tmp_path / "heatfield" / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(code)
-    assert violations(tmp_path / "heatfield") == (set() if expected is None else {(file, expected)})
+def test_a_reversed_import_is_found(package, file, code, expected, tmp_path):
+    root = tmp_path / package
+    (root / file).parent.mkdir(parents=True, exist_ok=True)
+    (root / file).write_text(code)
+    if package == BENCH.name:
+        (root / "tables").mkdir()
+        (root / "tables" / "main.py").write_text("from .._run import y")
+    found = {what for _, what in violations(root)}
+    assert found == (set() if expected is None else {expected})
 
 
-@pytest.mark.parametrize(
-    ("file", "code", "expected"),
-    [
-        ("networks/a.py", "from ..baselines import DGCNN", ("networks/a.py", "baselines")),
-        ("networks/a.py", "def f():\n    from .. import _run", ("networks/a.py", "_run")),
-        ("baselines/a.py", "from heatfield_bench import METHODS", ("baselines/a.py", "METHODS")),
-        ("baselines/a.py", "from ..datasets import load_scop", ("baselines/a.py", "datasets")),
-        ("datasets.py", "from .tables.main import rows", ("datasets.py", "tables.main")),
-        ("_tools.py", "from ._run import run", ("_tools.py", "_run")),
-        ("baselines/a.py", "import torch.nn", ("baselines/a.py", "torch")),
-        ("_run.py", "import distributed", ("_run.py", "distributed")),
-        ("_run.py", "from .tables.main import x", ("circle", "_run -> tables.main -> _run")),
-        ("networks/a.py", "import torch\nfrom .._tools import compiled", None),
-        ("_mlps.py", "from torch import Tensor", None),
-        ("baselines/a.py", "from ..networks import DGCNN\nimport heatfield as hf", None),
-        ("_jobs.py", "from . import baselines, datasets\nfrom .tables import TABLES", None),
-        ("__init__.py", "from ._run import run", None),
-    ],
-)
-def test_a_reversed_import_of_the_bench_is_found(file, code, expected, tmp_path):
-    root = tmp_path / BENCH.name
-    (root / "tables").mkdir(parents=True)
-    (root / "tables" / "main.py").write_text("from .._run import y")
-    path = root / file
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(code)
-    assert bench_violations(root) == (set() if expected is None else {expected})
+def positional(function):
+    """Names of the positional parameters, without self."""
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
 
 
-def long_signatures(tree, limit=MOST_POSITIONAL):
-    """Functions with more positional parameters than the limit; compiled ones and their parts left out."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            calls = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
-            if KERNELS & {ast.unparse(call).split(".")[-1] for call in calls}:
-                continue
-            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-            if len(names) - (names[:1] in (["self"], ["cls"])) > limit:
-                yield node.name
-        yield from long_signatures(node, limit)
-
-
-def test_no_function_takes_more_than_eight_positional_parameters():
-    found = {
-        f"{path.relative_to(root.parent).as_posix()}::{name}"
+def test_no_function_takes_nine_positional_parameters():
+    """Those that Numba compiles in the bench have no others."""
+    found = [
+        f"{path.relative_to(root.parent).as_posix()}::{node.name}"
         for root in TREES
         for path in root.rglob("*.py")
-        for name in long_signatures(ast.parse(path.read_text()))
-    }
-    assert found == set(), "give them keyword-only parameters"
-
-
-def test_a_long_signature_is_found():
-    names = ", ".join("abcdefghi")
-    code = f"""
-def plain({names}): ...
-def short(a, b, c, d, e, f, g, h, *, i): ...
-@compiled(EXACT)
-def kernel({names}):
-    def inner({names}): ...
-@numba.njit
-def loop({names}): ...
-class A:
-    def method(self, {names}): ...
-    def fits(self, a, b, c, d, e, f, g, h): ...
-def outer():
-    def nested({names}): ...
-"""
-    assert list(long_signatures(ast.parse(code))) == ["plain", "method", "nested"]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and len(positional(node)) > 8
+        if not re.search("compiled|njit", " ".join(map(ast.unparse, node.decorator_list)))
+    ]
+    assert found == [], "give them keyword-only parameters"
 
 
 LINES = 6  # so many lines in a row are a piece of code of its own, which belongs in one place
@@ -299,16 +214,12 @@ LESS = "".join(RUN.splitlines(keepends=True)[1:])
 @pytest.mark.parametrize(
     ("one", "two", "found"),
     [
-        (RUN, RUN, True),
-        (RUN, "x = 1\nif x:\n" + RUN, True),  # further down, and indented otherwise
-        (RUN, RUN.replace("        ", "  ").replace("_2 =", "_2  ="), True),
+        (RUN, "x = 1\nif x:\n" + RUN.replace("        ", "  "), True),  # further down, indented otherwise
         (RUN, RUN.replace("self.part_3", "\n# why\n)\nimport os\nself.part_3"), True),  # these do not count
         (RUN + "def f():\n    pass\n" + RUN, "", True),  # twice in one file
         (RUN, LESS, False),
         (RUN, RUN.replace("part_3", "part_9"), False),
-        (RUN, LESS + "x = 1\n" + RUN[: len(RUN) - len(LESS)], False),
-        ("import os\n" * 9, "import os\n" * 9, False),
-        ("# a comment\n" * 9 + ")\n" * 9, "# a comment\n" * 9 + ")\n" * 9, False),
+        ("# a comment\n" * 9 + "import os\n" * 9, "# a comment\n" * 9 + "import os\n" * 9, False),
         ("    0.5,\n" * 11, "", False),  # a table of equal rows, not twice six
     ],
 )

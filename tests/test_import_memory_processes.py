@@ -14,30 +14,19 @@ from tests.helpers.process import run_python
 
 # --- import ------------------------------------------------------------------------
 
-
-def test_import_loads_nothing_heavy():
-    loaded = json.loads(run_python("import heatfield, json, sys; print(json.dumps(list(sys.modules)))"))
-    heavy = {"numpy", "scipy", "numba", "llvmlite", "sklearn", "torch", "matplotlib", "skimage", "pandas"}
-    assert heavy.isdisjoint(loaded)
+LEARNING = {"sklearn", "torch", "matplotlib", "skimage", "pandas"}
 
 
-def test_signatures_load_neither_learning_nor_plotting():
-    """Signatures need neither learning nor plotting."""
-    code = """
-import heatfield as hf, json, sys
-hf.signatures([[0.0], [1.0]])
-print(json.dumps(list(sys.modules)))
-"""
-    assert {"sklearn", "torch", "matplotlib", "skimage", "pandas"}.isdisjoint(json.loads(run_python(code)))
-
-
-def test_import_takes_a_fraction_of_numpy_and_scipy():
-    code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
-    ours, theirs = (
-        min(float(run_python(code.format(names))) for _ in range(3))
-        for names in ("heatfield", "numpy, scipy")
-    )
-    assert ours < 0.5 * theirs
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("pass", {"numpy", "scipy", "numba", "llvmlite", *LEARNING}),
+        ("hf.signatures([[0.0], [1.0]])", LEARNING),
+    ],
+)
+def test_nothing_heavy_is_loaded_before_it_is_needed(code, heavy):
+    shown = f"import heatfield as hf, json, sys; {code}; print(json.dumps(list(sys.modules)))"
+    assert heavy.isdisjoint(json.loads(run_python(shown)))
 
 
 def test_help_and_introspection_work_without_torch():

@@ -38,21 +38,13 @@ def test_rows_of_the_changelog_have_a_change():
     assert not found, f"no change belongs to these rows of CHANGELOG.md: {found}"
 
 
-def test_entries_are_of_the_first_commit():
-    assert KEPT["commit"] == "07950a0"
-    assert len(KEPT["entries"]) == 1802
-
-
 def test_every_kind_is_in_the_inventory(now):
+    text = json.dumps(now)
+    assert " at 0x" not in text  # nothing of the machine
+    assert str(inventory.ROOT) not in text
     kinds = {key.partition(":")[0] for key in now}
     assert kinds >= {"python", "object", "command", "format", "extra", "dependency", "script"}
     assert kinds >= {"plot", "page", "example", "features", "bench", "published"}
-
-
-def test_nothing_of_the_machine_is_in_the_inventory(now):
-    text = json.dumps(now)
-    assert " at 0x" not in text
-    assert str(inventory.ROOT) not in text
 
 
 def test_the_examples_of_the_tool():
@@ -78,17 +70,8 @@ def test_a_change_is_found(key, value, line):
     assert noted == {key: value}
     assert inventory.unnoted(entries, noted, changed) == []
     assert inventory.unnoted(entries, noted, entries) != []  # taken back, but still noted
+    assert inventory.dead_rows(noted, {key: "why", "extra:gone": "why"}) == ["extra:gone"]
     assert inventory.unexplained(noted, {}) == [key]
     assert inventory.unexplained(noted, {key: ""}) == [key]  # a row has to say something
     assert inventory.unexplained(noted, {key: "why"}) == []
     assert inventory.unexplained(noted, {f"{key[:-3]}*": "why"}) == []
-
-
-def test_a_dead_row_is_found():
-    rows = inventory.changelog_rows(
-        f"# Changelog\n\n## [Unreleased]\n\n{inventory.SECTION}\n\n| name | what |\n|---|---|\n"
-        "| `python:heatfield.baselines.*` | heatfield_bench.baselines |\n| `extra:gone` | nothing |\n\n"
-        "### Added\n\n| `page:other` | not of this table |\n"
-    )
-    assert list(rows) == ["python:heatfield.baselines.*", "extra:gone"]
-    assert inventory.dead_rows(["python:heatfield.baselines.DGCNN"], rows) == ["extra:gone"]

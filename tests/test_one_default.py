@@ -83,7 +83,7 @@ def test_an_option_of_two_groups_has_one_default():
             assert entry.metadata["text"].endswith(".")
 
 
-def test_functions_and_estimators_have_the_defaults_of_the_options():
+def test_functions_and_estimators_have_the_options_defaults():
     assert len(list(functions())) > 100
     assert [line for name, value in functions() for line in other_defaults(name, value)] == []
 
@@ -112,7 +112,7 @@ def parsers(verb):
 
 
 @pytest.mark.parametrize("verb", sorted({*VERBS} - {"bench"}))
-def test_flags_are_the_names_of_parameters_and_have_their_defaults(verb):
+def test_flags_have_names_and_defaults_of_parameters(verb):
     for parser, function in parsers(verb):
         known = {} if function is None else dict(inspect.signature(function).parameters)
         flags = {a.dest: a for a in parser._actions if not isinstance(a, argparse._HelpAction)}

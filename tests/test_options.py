@@ -9,11 +9,8 @@ from dataclasses import fields
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-import heatfield as hf
 from heatfield.options import (
     Head,
-    Reading,
-    Scales,
     check_options,
     choices_of,
     count,
@@ -66,18 +63,11 @@ def paint(path, times=2, *, size, colour, label=None):
 
 
 def test_a_function_gets_one_object_per_group():
-    path, times, size, colour, label = paint("a", 5, kind="flat", colour="blue", label="x")
+    path, times, size, colour, label = paint("a", 5, "flat", colour="blue", label="x")
     assert (path, times, label) == ("a", 5, "x")
     assert (size.kind, size.width, size.share, colour.colour) == ("flat", 3, None, "blue")
-
-
-def test_an_option_of_two_groups_reaches_both():
-    _, _, size, colour, _ = paint("a", width=7)
+    _, _, size, colour, _ = paint("a", width=7, share=None)  # an option of both
     assert (size.width, colour.width) == (7, 7)
-
-
-def test_positional_options_come_after_the_parameters():
-    assert paint("a", 5, "flat")[2].kind == "flat"
 
 
 def test_the_signature_names_every_option_once():
@@ -96,7 +86,7 @@ def test_the_signature_names_every_option_once():
         ({"size": 1}, "paint() has no option 'size'"),
     ],
 )
-def test_an_unknown_option_is_named_with_what_is_meant(given, message):
+def test_unknown_options_are_named(given, message):
     with pytest.raises(TypeError, match=re.escape(message)):
         paint("a", **given)
 
@@ -109,15 +99,11 @@ def test_an_unknown_option_is_named_with_what_is_meant(given, message):
         ({"share": 2.0}, "share must be a number above 0 and below 1, got 2.0"),
     ],
 )
-def test_a_wrong_value_is_named_before_the_function_runs(given, message):
+def test_wrong_values_are_named(given, message):
     with pytest.raises(ValueError, match="^" + re.escape(message)):
         paint("a", **given)
     with pytest.raises(ValueError, match="^" + re.escape(message)):
         check_options(Size(**given))
-
-
-def test_none_passes_every_check():
-    assert paint("a", share=None)[2].share is None
 
 
 # --- docstrings ----------------------------------------------------------------------
@@ -157,21 +143,6 @@ def test_a_docstring_may_describe_an_option_itself():
     assert 'kind : "round", "flat"' in doc
 
 
-def test_docstrings_without_a_mark_stay():
-    @takes(Size)
-    def silent(*, size):
-        return size
-
-    @takes(Size)
-    def plain(*, size):
-        """Nothing more."""
-        return size
-
-    assert silent.__doc__ is None
-    assert plain.__doc__ == "Nothing more."
-    assert silent(width=4).width == 4
-
-
 # --- estimators ----------------------------------------------------------------------
 
 
@@ -198,19 +169,15 @@ def test_constructors_only_store():
         Estimator(widht=1)
 
 
-def test_values_are_those_of_the_groups_asked_for():
+def test_values_are_those_of_their_groups():
     made = Estimator(width=4, depth=9)
     assert values_of(made, Size) == {"width": 4, "kind": "round", "share": None}
     assert check_options(made, Colour) == {"colour": "red", "width": 4}
     assert check_options(made)["depth"] == 9
+    assert all(f"\n{name} :" in inspect.getdoc(Estimator) for name in made.get_params())
     made.set_params(depth=-1)
     with pytest.raises(ValueError, match="depth must be an integer of at least 0, got -1"):
         check_options(made)
-
-
-def test_the_documentation_has_the_options_of_all_groups():
-    doc = inspect.getdoc(Estimator)
-    assert all(f"\n{name} :" in doc for name in ("width", "kind", "share", "colour", "depth"))
 
 
 # --- checks --------------------------------------------------------------------------
@@ -236,27 +203,14 @@ def test_checks_give_the_value_back():
     assert number(above=0)(0.5, "knob") == 0.5
     assert one_of(("a", "b"))("b", "knob") == "b"
     assert names(["a", "b"], "knob") == ("a", "b")
-
-
-def test_a_word_is_not_a_sequence_of_letters():
-    with pytest.raises(
-        ValueError, match=r"knob must be a sequence of names, got the string 'hds'; pass \('hds',\)"
-    ):
+    with pytest.raises(ValueError, match=r"knob must be .*, got the string 'hds'; pass \('hds',\)"):
         names("hds", "knob")
-
-
-# --- the options of the library ------------------------------------------------------
-
-
-def test_choices_and_defaults_are_read_from_the_groups():
-    assert choices_of(Head, "head") == ("auto", "lda", "svm", "mlp")
-    assert Scales().n_scales == hf.HFSDescriptor().n_scales == 8
-    assert inspect.signature(hf.describe_files).parameters["budget"].default is Reading().budget
 
 
 def test_every_option_has_a_sentence():
     from heatfield import options as module
 
+    assert choices_of(Head, "head") == ("auto", "lda", "svm", "mlp")
     groups = [g for g in vars(module).values() if inspect.isclass(g) and hasattr(g, "__dataclass_fields__")]
     assert len(groups) > 8
     for group in groups:
