@@ -62,7 +62,7 @@ def cluster():
 
 
 def _cluster():
-    from tests.helpers.dask_cluster import Cluster
+    from tests.helpers.workers import Cluster
 
     pytest.importorskip("distributed")
     found = Cluster()

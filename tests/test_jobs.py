@@ -16,19 +16,19 @@ import pytest
 
 from heatfield.jobs import Job, Task, is_kept, key_of, machine_memory, workers_of
 from heatfield.options import Run
-from tests.helpers.dask_cluster import free_port
-from tests.helpers.job_work import (
+from tests.helpers.process import environment
+from tests.helpers.workers import (
     KeepError,
     counted,
     dies,
     fails,
     folder_of,
+    free_port,
     kept_by,
     size_of,
     tasks_of,
     told_threads,
 )
-from tests.helpers.process import environment
 
 
 @pytest.fixture
@@ -194,14 +194,12 @@ def test_no_more_tasks_at_once_than_asked():
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_an_error_ends_the_others(tmp_path, work, executor):
-    started = time.monotonic()
     with (
         pytest.raises(ValueError, match="number 2 cannot be done"),
         Job(tmp_path / "out", run=Run(executor=executor, n_jobs=2, progress=False)) as job,
     ):
         job.run(fails, tasks_of(work, 40, 0.3), unit="tasks")
     assert len(times(work, "begun")) < 8
-    assert time.monotonic() - started < 20.0
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("heatfield-task")]
 
 
@@ -213,16 +211,9 @@ def test_a_process_that_dies_is_an_error(tmp_path):
         job.run(dies, [Task(key_of(k), k) for k in range(2)], unit="tasks")
 
 
-def test_a_job_goes_on_after_an_error(tmp_path, work):
-    with Job(tmp_path / "out", run=Run(n_jobs=2, progress=False)) as job:
-        with pytest.raises(ValueError, match="number 2"):
-            job.run(fails, tasks_of(work), unit="tasks")
-        assert len(job.run(counted, tasks_of(work), unit="tasks")) == 8
-
-
 STOPPED = """
 import sys, time
-from tests.helpers.job_work import kept_by
+from tests.helpers.workers import kept_by
 if __name__ == "__main__":
     try:
         kept_by(sys.argv[1], sys.argv[2], 40, 30.0, executor=sys.argv[3], n_jobs=2)
@@ -289,8 +280,8 @@ def test_results_that_no_longer_hold_are_computed_again(tmp_path, work):
 
 KILLED = """
 import sys
-from tests.helpers.job_work import kept_by
-kept_by(sys.argv[1], sys.argv[2], 8, 0.25, executor=sys.argv[3], n_jobs=2)
+from tests.helpers.workers import kept_by
+kept_by(sys.argv[1], sys.argv[2], int(sys.argv[4]), 0.25, executor=sys.argv[3], n_jobs=2)
 """
 
 
@@ -300,7 +291,7 @@ def test_killed_at_random_moments_it_goes_on(tmp_path, work, expected, executor)
     while kills < 3 or (kept == 0 and kills < 20):  # a busy machine finishes nothing in so short a time
         kills += 1
         process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, tmp_path / "out", work, executor], env=environment()
+            [sys.executable, "-c", KILLED, tmp_path / "out", work, executor, "8"], env=environment()
         )
         before = len(times(work, "begun"))
         while len(times(work, "begun")) == before and process.poll() is None:
@@ -316,16 +307,20 @@ def test_killed_at_random_moments_it_goes_on(tmp_path, work, expected, executor)
 
 
 def test_workers_of_a_killed_process_end(tmp_path, work):
-    words = [sys.executable, "-c", KILLED, tmp_path / "out", work, "processes"]
+    words = [sys.executable, "-c", KILLED, tmp_path / "out", work, "processes", "200"]
     process = subprocess.Popen(words, env=environment())
     while not times(work, "begun"):
         time.sleep(0.02)
     process.kill()
     process.wait()
-    time.sleep(1.0)
-    before = times(work, "begun")
-    time.sleep(1.0)
-    assert times(work, "begun") == before
+    before, now = None, times(work, "begun")
+    for _ in range(20):  # they notice within a second, later on a busy machine
+        time.sleep(1.0)
+        before, now = now, times(work, "begun")
+        if now == before:
+            break
+    assert now == before
+    assert len(now) < 200
 
 
 # --- one process at a time -----------------------------------------------------------

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.dask_cluster import Cluster, command, end_of, wait_for
+from tests.helpers.workers import Cluster, command, end_of, wait_for
 from tools.fuzzing import machine
 
 RESULT = Path(__file__).resolve().parent / "results" / "kill_cluster.json"

@@ -12,7 +12,7 @@ from heatfield_bench._jobs import Context, Job
 from heatfield_bench._results import Store
 from heatfield_bench._run import run_jobs
 from test_results import FACTS, QUIET, cells, key
-from tests.helpers.dask_cluster import command, end_of, wait_for
+from tests.helpers.workers import command, end_of, wait_for
 
 WORDS = ["bench", "main", "curve", "--sets", "processes"]
 WORDS += ["--methods", "HFS-simple", "HFS-desc", "HFS-joint", "LocalCovariance", "PointNet"]

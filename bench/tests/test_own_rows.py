@@ -14,7 +14,7 @@ from heatfield_bench import DATA_SETS, METHODS, DataSet, Method, Protocol, run, 
 from heatfield_bench._results import Store
 from heatfield_bench._sets import Size, load
 from heatfield_bench.tables import table
-from tests.helpers.class_folder import write_two_classes
+from tests.helpers.files import write_two_classes
 
 SEEDS: list = []
 

@@ -8,7 +8,7 @@ import pytest
 
 from heatfield._base import progress
 from heatfield._base.progress import progress_bar
-from tests.helpers.terminal import Terminal
+from tests.helpers.process import Terminal
 
 
 @pytest.mark.parametrize("quiet", [False, True])

@@ -6,7 +6,7 @@ import pytest
 
 import heatfield as hf
 from heatfield.cli import main
-from tests.helpers.class_folder import write_two_classes
+from tests.helpers.files import write_two_classes
 
 
 @pytest.fixture

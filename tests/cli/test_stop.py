@@ -53,7 +53,7 @@ def test_describe_leaves_its_queue_when_stopped(folder, tmp_path, whom, by):
 import sys
 from heatfield.cli import main
 from heatfield.workflows import describe
-from tests.helpers.slow_work import slow_work
+from tests.helpers.workers import slow_work
 describe.describe_some, describe._TOGETHER = slow_work, 4
 sys.exit(main())
 """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heatfield.cli import main
-from tests.helpers.tiles import cut, landscape, read_back, write_tiles
+from tests.helpers.files import cut, landscape, read_back, write_tiles
 
 pytest.importorskip("pyarrow")
 

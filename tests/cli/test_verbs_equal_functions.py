@@ -8,7 +8,7 @@ import pytest
 
 import heatfield as hf
 from heatfield.cli import main
-from tests.helpers.class_folder import write_two_classes
+from tests.helpers.files import write_two_classes
 
 QUICK = {"variant": "simple", "n_scales": 3, "n_jobs": 1}
 WORDS = ["--variant", "simple", "--n-scales", "3", "--n-jobs", "1"]

@@ -12,7 +12,20 @@ import pytest
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
+import heatfield as hf
+
 CHECKS = []
+# Learned models that are small enough for a test.
+SMALL = {
+    "full": {"widths": (8, 16), "head": 8},
+    "dgcnn": {"k": 4, "widths": (8, 8), "embedding": 16, "head": (8,)},
+}
+
+
+def classifier(variant="full", **options):
+    return hf.HFSNetworkClassifier(
+        variant, **{"n_scales": 3, "network": SMALL[variant], "epochs": 3, **options}
+    )
 
 
 def check(function):

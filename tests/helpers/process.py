@@ -1,5 +1,6 @@
-"""Fresh interpreters that import the same source and the same helpers as the test that starts them."""
+"""Fresh interpreters that import the same source as the test, Ctrl-C in the middle of work, and a screen."""
 
+import io
 import os
 import subprocess
 import sys
@@ -29,3 +30,23 @@ def run_python(code, *words, **changes):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def interrupted_at(call, function, calls=None):
+    """The function, but Ctrl-C at one of its calls; every call adds an entry to ``calls``."""
+    calls = [] if calls is None else calls
+
+    def wrapped(*words, **more):
+        calls.append(1)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return function(*words, **more)
+
+    return wrapped
+
+
+class Terminal(io.StringIO):
+    """Text that says of itself that it is a terminal, so that bars are drawn."""
+
+    def isatty(self):
+        return True

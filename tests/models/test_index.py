@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from tests.helpers.forgery import forged
+from tests.helpers.files import forged
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from heatfield.models.network import held_out, training_recipe
 from tests.helpers.estimator_checks import (
     any_sequence_of_clouds_will_do,
     broken_cloud_is_named,
+    classifier,
     clone_and_params_round_trip,
     constructor_does_not_validate,
     constructor_only_stores,
@@ -28,7 +29,6 @@ from tests.helpers.estimator_checks import (
     wrong_input_is_refused,
 )
 from tests.helpers.process import environment
-from tests.helpers.small_networks import classifier
 
 torch = pytest.importorskip("torch")
 from safetensors import safe_open  # noqa: E402

@@ -25,7 +25,7 @@ from heatfield.models.points import (
     propose_lengths,
     scores_of,
 )
-from tests.helpers.forgery import forged, put, said
+from tests.helpers.files import forged, put, said
 
 LENGTHS = (0.2, 0.5, 1.0)
 

@@ -19,7 +19,7 @@ from heatfield.models.read_out import (
     split_folds,
 )
 from tests.helpers.estimator_checks import some_clouds
-from tests.helpers.forgery import forged, put, said
+from tests.helpers.files import forged, put, said
 
 # --- folds and groups ----------------------------------------------------------------
 

@@ -14,9 +14,8 @@ from heatfield.models import regressor
 from heatfield.models.heads import Linear
 from heatfield.models.read_out import Candidate, Prepared, RoundOffScaler, held_out_margins
 from heatfield.models.regressor import STRENGTHS, determination, fit_regressor, number_folds
-from tests.helpers.estimator_checks import CHECKS, some_clouds
-from tests.helpers.forgery import forged, put, said
-from tests.helpers.small_networks import SMALL
+from tests.helpers.estimator_checks import CHECKS, SMALL, some_clouds
+from tests.helpers.files import forged, put, said
 
 EXACT = {"clouds_do_not_influence_each_other", "float32_and_integer_points_are_taken"}
 NETWORK_CHECKS = [check for check in CHECKS if check.__name__ not in EXACT]  # single precision

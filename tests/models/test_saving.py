@@ -12,10 +12,9 @@ import pytest
 
 import heatfield as hf
 from heatfield.models import saving
-from tests.helpers.estimator_checks import some_clouds
-from tests.helpers.forgery import forged, said
+from tests.helpers.estimator_checks import SMALL, some_clouds
+from tests.helpers.files import forged, said
 from tests.helpers.process import run_python
-from tests.helpers.small_networks import SMALL
 
 KINDS = [("simple", "mlp"), ("desc", "lda"), ("joint", "svm"), ("full", None), ("dgcnn", None)]
 

@@ -9,13 +9,13 @@ import pytest
 
 import heatfield as hf
 from tests.helpers import reference
-from tests.helpers.clouds import cloud, rotation
+from tests.helpers.clouds import cloud
 
 torch = pytest.importorskip("torch")
 from safetensors.numpy import save_file  # noqa: E402
 from safetensors.torch import save  # noqa: E402
 
-from heatfield.nn import ClosedFormFeatures, HeatFeatures, pad_clouds  # noqa: E402
+from heatfield.nn import ClosedFormFeatures, HeatFeatures, heat, pad_clouds  # noqa: E402
 
 SIZES = (12, 31, 23)
 
@@ -53,13 +53,6 @@ def test_equals_the_reference(n, transition, dtype, tol):
         assert rows[i].dtype == dtype
         np.testing.assert_allclose(rows[i].numpy(), table, rtol=tol, atol=tol)
         np.testing.assert_allclose(whole[i].numpy(), blocks, rtol=tol, atol=tol)
-
-
-@pytest.mark.parametrize("name", ["lattice", "collinear", "clusters", "duplicates"])
-def test_difficult_clouds(name):
-    points = cloud(name, 3)[:80]
-    table, _ = expected(points, "difference")
-    np.testing.assert_allclose(HeatFeatures()(torch.tensor(points)).numpy(), table, rtol=1e-9, atol=1e-10)
 
 
 def test_padding_and_pieces_change_nothing():
@@ -103,7 +96,7 @@ def test_gradient_where_eigenvalues_coincide():
     assert torch.isfinite(gradient).all()
 
 
-def test_gradient_with_padding_far_away_is_finite():
+def test_gradient_beside_far_padding_is_finite():
     near = torch.randn(5, 3, dtype=torch.float64) + 1e6  # the padding stands at the origin
     points, mask = pad_clouds([near, near.repeat(2, 1)[:8]])
     points.requires_grad_()
@@ -112,7 +105,7 @@ def test_gradient_with_padding_far_away_is_finite():
     assert (points.grad[0, 5:] == 0.0).all()
 
 
-def test_fixed_schedule_keeps_the_times_out_of_the_gradient():
+def test_fixed_schedules_have_no_gradient():
     points = torch.randn(20, 3, dtype=torch.float64, requires_grad=True)
     times = torch.tensor(hf.scale_schedule(points.detach().numpy()))
     (fixed,) = torch.autograd.grad(HeatFeatures(fixed_schedule=True)(points).sum(), points)
@@ -122,27 +115,12 @@ def test_fixed_schedule_keeps_the_times_out_of_the_gradient():
     assert not torch.allclose(whole, fixed)
 
 
-def test_invariance():
-    points = some_clouds(3)[1]
-    turned = points @ rotation(3, seed=1).T + 5.0
-    torch.testing.assert_close(
-        HeatFeatures()(torch.tensor(turned)), HeatFeatures()(torch.tensor(points)), rtol=1e-9, atol=1e-9
-    )
-
-
-def test_one_place_only_is_nan_and_spoils_no_other():
+def test_one_place_is_nan_and_spoils_nothing():
     points = torch.stack([torch.ones(4, 3), torch.randn(4, 3)]).double().requires_grad_()
     table = HeatFeatures()(points)
     assert table[0].isnan().all()
     table[1].sum().backward()
     assert torch.isfinite(points.grad).all()
-
-
-def test_log_density():
-    points = torch.tensor(some_clouds(2)[0])
-    plain, log = HeatFeatures()(points), HeatFeatures(log_density=True)(points)
-    torch.testing.assert_close(log[:, ::5], plain[:, ::5].log())
-    torch.testing.assert_close(log[:, 1::5], plain[:, 1::5])
 
 
 @pytest.mark.parametrize(
@@ -195,7 +173,7 @@ def test_closed_form_blocks():
 
 
 @pytest.mark.parametrize("scales", [None, [0.1, 0.4]])
-def test_cloud_without_points_spoils_no_other(scales):
+def test_empty_clouds_spoil_no_other(scales):
     full = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
     times = None if scales is None else torch.tensor(scales, dtype=torch.float64)
     rows = HeatFeatures()([full, full[:0]], scales=times)
@@ -237,6 +215,117 @@ def test_mixed_precision_costs_no_digits():
     assert torch.equal(gradient, expected)
 
 
+# --- compiled code beside the torch path ---------------------------------------------
+
+
+def by_torch(monkeypatch, call):
+    """The same call without compiled code."""
+    with monkeypatch.context() as patch:
+        patch.setattr(heat, "can_compute", lambda *_: False)
+        return call()
+
+
+def batch(n, dtype=torch.float64):
+    points = torch.from_numpy(np.random.default_rng(n).normal(size=(3, 70, n))).to(dtype)
+    points[1, 4] = points[1, 7]  # a duplicate
+    mask = torch.ones(3, 70, dtype=torch.bool)
+    mask[2, 25:] = mask[2, 3] = False
+    return points, mask
+
+
+def outputs_and_gradients(module, points, mask, scales=None):
+    given = points.clone().requires_grad_()
+    rows, whole = module(given, mask, scales), module.global_features(given, mask, scales)
+    generator = torch.Generator().manual_seed(0)
+    weights = [torch.randn(x.shape, generator=generator, dtype=torch.float64).to(x) for x in (rows, whole)]
+    gradients = [
+        torch.autograd.grad((x * w).sum(), given)[0] for x, w in zip((rows, whole), weights, strict=True)
+    ]
+    return rows.detach(), whole.detach(), *gradients
+
+
+def assert_same(found, wanted, tol):
+    for a, b in zip(found, wanted, strict=True):
+        assert a.dtype == b.dtype
+        assert (a - b).abs().max() <= tol * b.abs().max()
+
+
+@pytest.mark.parametrize(("dtype", "tol"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("transition", ["difference", "exact"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_equals_the_torch_path(n, transition, dtype, tol, monkeypatch):
+    points, mask = batch(n, dtype)
+    for options in ({}, {"with_spectrum": False}, {"fixed_schedule": True}, {"log_density": True}):
+        module = HeatFeatures(5, transition=transition, **options)
+        found = outputs_and_gradients(module, points, mask)
+        wanted = by_torch(monkeypatch, lambda m=module: outputs_and_gradients(m, points, mask))
+        assert_same(found, wanted, tol)
+
+
+def test_given_times_and_their_gradient(monkeypatch):
+    points, mask = batch(3)
+    times = torch.tensor([[0.4, 0.1, 2.0], [1.0, 0.2, 0.05], [0.1, 0.3, 0.2]], dtype=torch.float64)
+
+    def run():
+        own = times.clone().requires_grad_()
+        rows = HeatFeatures(transition="exact")(points, mask, own)
+        return rows.detach(), torch.autograd.grad(rows.square().sum(), own)[0]
+
+    assert_same(run(), by_torch(monkeypatch, run), 1e-12)
+
+
+@pytest.mark.parametrize("name", ["lattice", "collinear", "clusters", "duplicates"])
+def test_difficult_clouds(name, monkeypatch):
+    """Among them clusters so far apart that most pairs are left out, and an isolated point."""
+    points = np.concatenate([cloud(name, 3)[:200], [[9.0, 9.0, 9.0]]])
+    given, mask = torch.tensor(points), torch.ones(len(points), dtype=torch.bool)
+    table, _ = expected(points, "difference")
+    np.testing.assert_allclose(HeatFeatures()(given).numpy(), table, rtol=1e-9, atol=1e-10)
+    module = HeatFeatures(with_spectrum=name not in ("lattice", "collinear"))  # there eigenvalues coincide
+    found = outputs_and_gradients(module, given, mask)
+    assert_same(found, by_torch(monkeypatch, lambda: outputs_and_gradients(module, given, mask)), 1e-10)
+
+
+@pytest.mark.parametrize("clouds", [1, 9])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_equal_bits_by_threads(clouds, dtype):
+    points = torch.randn(clouds, 300, 3, generator=torch.Generator().manual_seed(1)).to(dtype)
+    mask = torch.ones(clouds, 300, dtype=torch.bool)
+    found, before = [], torch.get_num_threads()
+    for count in (1, 2, 3):
+        torch.set_num_threads(count)
+        found.append(outputs_and_gradients(HeatFeatures(transition="exact"), points, mask))
+    torch.set_num_threads(before)
+    for other in found[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(found[0], other, strict=True))
+
+
+def test_a_gradient_does_not_change_the_numbers():
+    points, mask = batch(3)
+    with torch.no_grad():
+        plain = HeatFeatures()(points, mask)
+    assert torch.equal(HeatFeatures()(points.requires_grad_(), mask).detach(), plain)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")  # by torch itself
+def test_forward_derivatives_and_many_dimensions():
+    """Forward derivatives, and gradients in more than three dimensions."""
+    points, module = torch.randn(6, 3, dtype=torch.float64), HeatFeatures(2)
+    given = points.clone().requires_grad_()
+    (wanted,) = torch.autograd.grad(module(given).sum(), given)
+    _, slope = torch.func.jvp(lambda p: module(p).sum(), (points,), (torch.ones_like(points),))
+    torch.testing.assert_close(slope, wanted.sum(), rtol=1e-9, atol=1e-9)
+    deep = torch.randn(1, 8, 5, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(module, (deep,), fast_mode=True)
+
+
+def test_a_second_derivative_is_refused():
+    points = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
+    (first,) = torch.autograd.grad(HeatFeatures(2)(points).sum(), points, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        first.sum().backward()
+
+
 # --- the declared range ------------------------------------------------------------
 
 DOUBLE = np.random.default_rng(0).normal(size=(40, 3))
@@ -252,7 +341,7 @@ DOUBLE = np.random.default_rng(0).normal(size=(40, 3))
     ],
 )
 @pytest.mark.parametrize("transition", ["difference", "exact"])
-def test_a_unit_within_the_range_changes_the_power_of_the_unit_only(dtype, n, power, transition):
+def test_units_within_the_range_scale_the_numbers(dtype, n, power, transition):
     unit = 2.0 ** round(power * np.log2(10.0))  # which rounds nothing
     plain, scaled = (torch.tensor(u * DOUBLE[:, :n], dtype=dtype, requires_grad=True) for u in (1.0, unit))
     module = HeatFeatures(3, transition=transition)
@@ -265,25 +354,13 @@ def test_a_unit_within_the_range_changes_the_power_of_the_unit_only(dtype, n, po
     torch.testing.assert_close(
         given[..., 1:], module(plain, scales=times.to(dtype)).reshape(40, 3, 3 + n)[..., 1:], **tol
     )
+    if dtype == torch.float64 and abs(power) <= 50 and n == 3:  # energies leave the range before densities
+        whole, others = (module.global_features(p.detach()).double()[:12] for p in (plain, scaled))
+        units = np.repeat([unit**n, 1.0, unit ** (n + 2), unit**2], 3)
+        torch.testing.assert_close(others * torch.tensor(units), whole, rtol=1e-9, atol=1e-9)
     (slope,) = torch.autograd.grad(other[..., 1:].sum(), scaled)
     (expected,) = torch.autograd.grad(table[..., 1:].sum(), plain)
     torch.testing.assert_close(slope.double() * unit, expected.double(), rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "power"), [(torch.float64, -50), (torch.float64, 50), (torch.float32, -4), (torch.float32, 5)]
-)
-def test_energies_within_the_range(dtype, power):
-    unit, m, n = 2.0 ** round(power * np.log2(10.0)), 3, 3
-    plain, scaled = (
-        HeatFeatures(m).global_features(torch.tensor(u * DOUBLE, dtype=dtype)).double() for u in (1.0, unit)
-    )
-    powers = torch.tensor(
-        [unit**n] * m + [1.0] * m + [unit ** (n + 2)] * m + [unit**2] * m, dtype=torch.float64
-    )
-    tol = 1e-9 if dtype == torch.float64 else 1e-4
-    torch.testing.assert_close(scaled[: 4 * m] * powers, plain[: 4 * m], rtol=tol, atol=tol)
-    torch.testing.assert_close(scaled[4 * m :], plain[4 * m :], rtol=tol, atol=tol)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +376,7 @@ def test_energies_within_the_range(dtype, power):
         (torch.float32, 37, "diffusion times from .* range of single precision"),
     ],
 )
-def test_a_unit_beyond_the_range_is_an_error(dtype, power, problem):
+def test_units_beyond_the_range_are_an_error(dtype, power, problem):
     points = torch.tensor(10.0**power * DOUBLE, dtype=dtype)
     near = torch.tensor(DOUBLE, dtype=dtype)
     for call in (
@@ -317,13 +394,6 @@ def test_a_unit_beyond_the_range_is_an_error(dtype, power, problem):
     if (times > 0).all() and "diffusion" in problem and abs(power) < 30:
         with pytest.raises(ValueError, match=f"^{problem}"):
             HeatFeatures()(points, scales=times)
-
-
-def test_the_energies_leave_the_range_before_the_densities():
-    points = torch.tensor(1e70 * DOUBLE)
-    assert torch.isfinite(HeatFeatures()(points)).all()
-    with pytest.raises(ValueError, match="range of double precision"):
-        HeatFeatures().global_features(points)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import heatfield as hf
 from heatfield.patterns import Box, Polygon, envelope_test, rank_envelope, response_curve
 from heatfield.patterns._envelope import curves
 from heatfield.patterns._windows import Simulator
-from tests.helpers import reference_patterns as plain
+from tests.helpers import reference as plain
 
 SQUARE = Box([0, 0], [1, 1])
 STAR = [[0, 0], [4, 1], [8, 0], [7, 4], [8, 8], [4, 7], [0, 8], [1, 4]]

@@ -8,8 +8,8 @@ import pytest
 
 import heatfield as hf
 from heatfield.cli import main
-from tests.helpers.dask_cluster import command, end_of, wait_for
-from tests.helpers.tiles import cut, landscape, write_tiles
+from tests.helpers.files import cut, landscape, write_tiles
+from tests.helpers.workers import command, end_of, wait_for
 
 pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")

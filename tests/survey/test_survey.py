@@ -16,8 +16,8 @@ import heatfield as hf
 from heatfield import survey
 from heatfield.core import bounds
 from heatfield.core.planner import Costs
+from tests.helpers.files import cut, landscape, read_back, write_tiles
 from tests.helpers.process import environment
-from tests.helpers.tiles import cut, landscape, read_back, write_tiles
 
 pytest.importorskip("pyarrow")
 TOL = 1e-6
@@ -96,7 +96,7 @@ def small(tmp_path):
     return points, write_tiles(tmp_path / "in", points, cut(points, 2)), tmp_path
 
 
-def test_a_small_tol_is_held_by_direct_sums(tmp_path, monkeypatch):
+def test_small_tolerances_are_held_by_direct_sums(tmp_path, monkeypatch):
     points = landscape(6_000, seed=9)
     paths = write_tiles(tmp_path / "in", points, cut(points, 3))
     # At these costs the common grid takes a scale at which many points are too isolated for it.
@@ -117,6 +117,8 @@ def bytes_of(folder):
 def test_executors_change_no_bit(small):
     _, paths, folder = small
     one = survey(paths, folder / "one", n_jobs=1)
+    assert {"halo", "signatures", "statistics", "writing"} < set(one.steps)
+    assert 0.0 < sum(one.steps.values()) <= 1.01 * one.seconds["tiles"]  # one tile after the other
     with ThreadPoolExecutor(3) as pool:
         others = {"threads": {"n_jobs": 3}, "given": {"executor": pool}, "little memory": {"memory": 0.02}}
         for name, options in (others | {"processes": {"executor": "processes", "n_jobs": 2}}).items():
@@ -207,21 +209,24 @@ def test_a_broken_tile_is_named(small):
     rest = points[cut(points, 2) != 1]
     assert s.points == len(rest)
     np.testing.assert_allclose(s.scales, hf.scale_schedule(rest), rtol=1e-12)
-
-
-def test_one_tile_is_a_survey_too(tmp_path):
-    points = landscape(2_000, seed=2)
-    paths = write_tiles(tmp_path / "in", points, np.zeros(len(points), int))
-    s = survey(paths, tmp_path / "out", point_dtype="float64")
-    exact = hf.signatures(points, s.scales, method="dense")
-    np.testing.assert_allclose(s.scales, hf.scale_schedule(points), rtol=1e-12)
-    assert max(errors(read_back(tmp_path / "out", paths, len(points)), s, exact).values()) < 1.0
-
-
-def test_no_sound_tile_is_an_error(tmp_path):
-    (tmp_path / "a.las").write_bytes(b"nothing")
+    hf.write_points(paths[1], points[:50, :2])
+    s = survey(paths, folder / "flat")
+    assert [error.problem for error in s.errors] == ["its points have 2 coordinates, 3 are expected"]
+    paths[1].write_bytes(b"nothing")
     with pytest.raises(ValueError, match="none of the 1 tiles can be used"):
-        survey([tmp_path / "a.las"], tmp_path / "out")
+        survey(paths[1], folder / "none")
+
+
+@pytest.mark.parametrize(("n", "strips"), [(3, 1), (2, 3)])
+def test_one_tile_and_points_in_the_plane(tmp_path, n, strips):
+    points = np.random.default_rng(7).random((3_000, n))
+    paths = write_tiles(tmp_path / "in", points, (points[:, 0] * strips).astype(int))
+    s = survey(paths, tmp_path / "out", lengths=[1e-2, 1e-1, 1.0], point_dtype="float64")
+    exact = hf.signatures(points, s.scales, method="dense")
+    table = read_back(tmp_path / "out", paths, len(points))
+    got = np.stack([table[f"density_s{a}"] for a in range(3)], axis=1)
+    assert np.abs(got / exact.density - 1).max() < TOL
+    np.testing.assert_allclose(s.energy, exact.energy, rtol=TOL)
 
 
 def test_overlapping_tiles_keep_or_drop_points(tmp_path):
@@ -250,14 +255,6 @@ def test_overlapping_tiles_keep_or_drop_points(tmp_path):
     assert max(errors(table, dropped, exact).values()) < 1.0
 
 
-def test_copies_in_several_tiles_are_one_place(tmp_path):
-    rng = np.random.default_rng(5)
-    points = rng.random((500, 3))
-    paths = write_tiles(tmp_path / "in", np.concatenate([points, points, points[:7]]), np.arange(1007) // 400)
-    s = survey(paths, tmp_path / "out")
-    np.testing.assert_allclose(s.scales, hf.scale_schedule(points), rtol=1e-12)
-
-
 def test_too_many_isolated_points_make_a_scale_local(tmp_path, monkeypatch):
     points = landscape(12_000, seed=9)
     paths = write_tiles(tmp_path / "in", points, cut(points, 3))
@@ -272,14 +269,6 @@ def test_too_many_isolated_points_make_a_scale_local(tmp_path, monkeypatch):
     # Where that does not fit either, it is an error with a way out.
     needed = max(entry["halo"] for entry in s.plan if "halo" in entry)
     assert needed > max(entry["halo"] for entry in expected.plan if "halo" in entry)
-
-
-def test_seconds_are_known_by_pass_and_step(small):
-    _, paths, folder = small
-    s = survey(paths, folder / "out", n_jobs=1)
-    assert {"halo", "signatures", "statistics", "writing"} < set(s.steps)
-    assert 0.0 < sum(s.steps.values()) <= 1.01 * s.seconds["tiles"]  # one tile after the other
-    assert s.seconds["tiles"] < s.seconds["all"]
 
 
 SLOW = """
@@ -336,31 +325,6 @@ def test_channels_that_follow_from_the_spectrum(small):
         survey(paths, folder / "none", point_channels=["normal"])
 
 
-def test_points_in_the_plane_at_given_lengths(tmp_path):
-    rng = np.random.default_rng(7)
-    points = rng.random((4_000, 2))
-    paths = write_tiles(tmp_path / "in", points, (points[:, 0] * 3).astype(int))
-    s = survey(paths, tmp_path / "out", lengths=[1e-2, 1e-1, 1.0], point_dtype="float64")
-    exact = hf.signatures(points, s.scales, method="dense")
-    table = read_back(tmp_path / "out", paths, len(points))
-    got = np.stack([table[f"density_s{a}"] for a in range(3)], axis=1)
-    assert np.abs(got / exact.density - 1).max() < TOL
-    np.testing.assert_allclose(s.energy, exact.energy, rtol=TOL)
-
-
-def test_urls_are_read_through_fsspec(tmp_path):
-    fsspec = pytest.importorskip("fsspec")
-    points = landscape(2_000, seed=8)
-    paths = write_tiles(tmp_path / "in", points, cut(points, 2))
-    memory = fsspec.filesystem("memory")
-    for path in paths:
-        memory.pipe(f"/tiles/{path.name}", path.read_bytes())
-    s = survey([f"memory://tiles/{path.name}" for path in paths], tmp_path / "out")
-    survey(paths, tmp_path / "local")
-    assert s.points == len(points)
-    assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "local")
-
-
 def test_a_full_disk_stops_it_until_later(small, monkeypatch):
     _, paths, folder = small
     survey(paths, folder / "whole")
@@ -397,17 +361,3 @@ def test_a_tile_no_format_can_hold_is_named(small, monkeypatch):
     assert [(error.file, error.problem) for error in s.errors] == [(str(paths[1]), "LAS cannot hold it")]
     assert s.points == 6000
     assert survey(paths, folder / "out").errors == s.errors  # the same without work
-
-
-def test_a_tile_of_other_dimension_is_named(small):
-    _, _, folder = small
-    hf.write_points(folder / "in" / "flat.parquet", np.random.default_rng(0).random((50, 2)))
-    s = survey(folder / "in", folder / "out")
-    assert [error.problem for error in s.errors] == ["its points have 2 coordinates, 3 are expected"]
-    assert s.points == 6000
-
-
-def test_the_function_wins_over_its_folder():
-    import_module("heatfield._survey.grid")
-    assert callable(hf.survey)
-    assert hf.survey is import_module("heatfield._survey").survey

@@ -13,7 +13,7 @@ import pytest
 import heatfield as hf
 from heatfield._base.files import clear_unfinished
 from heatfield.workflows import describe
-from tests.helpers.interrupt import interrupted_at
+from tests.helpers.process import interrupted_at
 from tools import kill_and_resume as kills
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import heatfield as hf
 from tests.helpers.file_samples import PDB
-from tests.helpers.pages import header
+from tests.helpers.files import header
 
 
 @pytest.fixture(autouse=True)

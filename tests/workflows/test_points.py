@@ -10,8 +10,7 @@ import pytest
 
 import heatfield as hf
 from heatfield.workflows import points as workflow
-from tests.helpers.interrupt import interrupted_at
-from tests.helpers.process import environment
+from tests.helpers.process import environment, interrupted_at
 
 TRAIN = {"lengths": [0.3, 1.0], "iterations": 4, "points_per_class": 200, "n_jobs": 1}
 FAST = {**TRAIN, "blocks": ["dimension", "height"], "folds": 2}

@@ -8,8 +8,8 @@ import pytest
 import heatfield as hf
 from heatfield.report import _collection
 from heatfield.workflows import describe, predict, train
-from tests.helpers.class_folder import write_two_classes
-from tests.helpers.terminal import Terminal
+from tests.helpers.files import write_two_classes
+from tests.helpers.process import Terminal
 
 FAST = {"variant": "simple", "n_scales": 3}
 

@@ -9,9 +9,8 @@ import pytest
 
 import heatfield as hf
 from heatfield.workflows import describe
-from tests.helpers.class_folder import write_two_classes
-from tests.helpers.interrupt import interrupted_at
-from tests.helpers.pages import header
+from tests.helpers.files import header, write_two_classes
+from tests.helpers.process import interrupted_at
 
 QUICK = {"variant": "simple", "n_scales": 3, "n_jobs": 1}
 

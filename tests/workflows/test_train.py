@@ -11,7 +11,7 @@ import heatfield as hf
 from heatfield.cli import main
 from heatfield.workflows import train as workflow
 from tests.helpers.estimator_checks import some_clouds
-from tests.helpers.interrupt import interrupted_at
+from tests.helpers.process import interrupted_at
 
 FAST = {"variant": "desc", "head": "lda", "n_scales": 4}
 LEARNED = {"variant": "full", "epochs": 2, "n_scales": 3, "blocks": ("dimension", "hds"), "device": "cpu"}

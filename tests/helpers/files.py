@@ -1,8 +1,28 @@
-"""One cloud cut into files: a landscape with trees in map coordinates, with what makes tiles difficult."""
+"""Clouds, tiles, forged models and pages as files."""
+
+import json
+import re
+from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import load_file
 
 import heatfield as hf
+from heatfield.models import saving
+
+
+def write_two_classes(folder, per_class, points, ending):
+    """Balls and spheres of so many points, one folder per class; returns the folder."""
+    rng = np.random.default_rng(0)
+    for name in ("ball", "sphere"):
+        Path(folder, name).mkdir(parents=True)
+        for k in range(per_class):
+            cloud = rng.normal(size=(points, 3))
+            if name == "sphere":
+                cloud /= np.linalg.norm(cloud, axis=1, keepdims=True)
+            hf.write_points(Path(folder, name, f"{k}{ending}"), cloud)
+    return Path(folder)
+
 
 ORIGIN = np.array([412_000.0, 5_318_000.0, 600.0])
 
@@ -54,3 +74,34 @@ def read_back(folder, paths, m, suffix=None):
         for name, column in cloud.columns.items():
             table.setdefault(name, np.full(m, np.nan))[rows] = column
     return table
+
+
+def forged(folder, change):
+    """Change metadata and tensors of a model and make its checksums fit, as somebody with intent would."""
+    metadata = json.loads((folder / "model.json").read_text())
+    tensors = {k: v.copy() for k, v in load_file(folder / "model.safetensors").items()}
+    change(metadata, tensors)
+    saving.write_model(folder, "unknown", metadata, tensors)
+    return folder
+
+
+def put(name, place, value):
+    def change(_metadata, tensors):
+        tensors[name][place] = value
+
+    return change
+
+
+def said(*path, value):
+    def change(metadata, _tensors):
+        inner = metadata
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+
+    return change
+
+
+def header(path):
+    """The data in the head of a page."""
+    return json.loads(re.search(r'id="header">(.*?)</script>', Path(path).read_text(), re.S)[1])
