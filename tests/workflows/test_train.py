@@ -106,6 +106,10 @@ def test_a_learned_variant_leaves_nothing_behind(folder, tmp_path, variant):
     clouds = [hf.read_points(file) for file in sorted(folder.glob("*/*.ply"))]
     np.testing.assert_array_equal(again.predict_proba(clouds), model.predict_proba(clouds))
     assert (again.variant, model.checkpoint, len(again.history_)) == (variant, None, 2)
+    closed = hf.train_files(folder, folds=2, variant="joint", head="lda").cross_validation_
+    assert model.cross_validation_.closed_form == closed.scores["mACC"]["mean"] == 1.0
+    worse = model.cross_validation_.scores["mACC"]["mean"] < 1.0
+    assert ("the closed form is better with so few clouds" in str(model.cross_validation_)) == worse
 
 
 def test_older_figures_do_not_stay(with_bad_files, tmp_path):
