@@ -42,7 +42,7 @@ $(VENV)/.paper: $(VENV)/.base $(PAPER)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.paper
-	$(call extras,pyproject.toml,io$(,)torch$(,)cluster$(,)test$(,)lint)
+	$(call extras,pyproject.toml,io$(,)formats$(,)torch$(,)cluster$(,)test$(,)lint)
 	sh tools/install_chromium.sh
 	# Open3D is not to be had on every machine; its tests then say so and are skipped.
 	-sh tools/system_packages.sh

@@ -30,6 +30,23 @@ def closed_figures():
         sys.modules["matplotlib.pyplot"].close("all")
 
 
+@pytest.fixture
+def command(capsys):
+    """``command("info", path)``: the exit code of a verb, and all that it said."""
+    from heatfield.cli import main
+
+    def run(*words):
+        capsys.readouterr()
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as end:  # the parser's own
+            code = end.code
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def shared_browser():
     """One browser for all tests of pages."""

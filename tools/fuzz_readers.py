@@ -18,6 +18,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from tests.helpers.e57 import logical, sealed
 from tools.fuzzing import (
     RESULTS,
     Fuzzer,
@@ -38,17 +39,19 @@ def samples() -> list[tuple[str, bytes]]:
     """Names and contents of sound files in every format and dialect that the tests know."""
     from tests.helpers.dialects import DIALECTS
     from tests.helpers.file_samples import SAMPLES
+    from tests.helpers.scenes import SCENES
 
-    return [(name, content) for name, (content, _) in SAMPLES.items()] + [
-        (d.name, d.content) for d in DIALECTS
-    ]
+    known = {name: content for name, (content, _) in SAMPLES.items()} | SCENES
+    return [*known.items(), *((d.name, d.content) for d in DIALECTS)]
 
 
 def inside(name: str, content: bytes, other: bytes, rng: random.Random) -> bytes:
-    """As `damaged`, but under a sound wrapping where there is one: gzip, ZIP."""
+    """As `damaged`, but under a sound wrapping where there is one: gzip, ZIP, the checksums of E57."""
     if content[:2] == b"\x1f\x8b" and rng.random() < 0.7:
         return gzip.compress(damaged(gzip.decompress(content), other, rng), 1, mtime=0)
-    if name.endswith(".npz") and rng.random() < 0.7:
+    if name.endswith(".e57") and rng.random() < 0.7:
+        return sealed(damaged(logical(content), other, rng))
+    if name.endswith((".npz", ".3mf")) and rng.random() < 0.7:
         out = io.BytesIO()
         with (
             zipfile.ZipFile(io.BytesIO(content)) as old,
@@ -127,7 +130,10 @@ def _read(path: Path, options: dict[str, Any]) -> bool:
 
 def child(first: int, last: int) -> None:
     """Read inputs and report."""
-    for library in ("gemmi", "laspy", "lazrs", "h5py", "pyarrow.parquet", "heatfield.io"):
+    for library in (
+        "gemmi", "laspy", "lazrs", "h5py", "pyarrow.parquet", "pyarrow.ipc", "morphio", "pye57", "msgpack",
+        "scipy.sparse.csgraph", "heatfield.io",
+    ):  # fmt: skip
         __import__(library)
     sound, folder = samples(), work_folder()
 

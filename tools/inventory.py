@@ -347,7 +347,7 @@ def _type(action: argparse.Action) -> str:
 # Files.
 
 # Libraries of extras that readers and writers import: hidden while it is asked what needs them.
-_OPTIONAL = ("laspy", "lazrs", "pyarrow", "fastavro", "h5py", "fsspec")
+_OPTIONAL = ("laspy", "lazrs", "pyarrow", "fastavro", "h5py", "fsspec", "morphio", "msgpack", "pye57")
 _LAS = (
     b"LASF".ljust(24, b"\0")
     + b"\1\2"

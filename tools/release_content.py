@@ -79,6 +79,11 @@ def check_extra(extra: str) -> None:
         hf.write_points("extra.laz", points)
         assert hf.read_points("extra.laz").shape == points.shape
         hf.write_points("extra.parquet", points)
+    elif extra == "formats":
+        for name in ("asc", "bcif", "e57"):
+            one = hf.io.formats.REGISTRY[name]
+            Path(f"extra{one.suffixes[0]}").write_bytes(one.sample())
+            assert len(hf.read_points(f"extra{one.suffixes[0]}", atoms="all"))
     elif extra == "show":
         import matplotlib as mpl
 

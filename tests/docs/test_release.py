@@ -137,7 +137,8 @@ def test_the_sdist_holds_what_its_tests_use():
 
 
 NEEDED = {
-    "none": (), "io": ("laspy", "pyarrow"), "show": ("matplotlib", "skimage"), "torch": ("torch",),
+    "none": (), "io": ("laspy", "pyarrow"), "formats": ("morphio", "msgpack", "pye57"),
+    "show": ("matplotlib", "skimage"), "torch": ("torch",),
     "cluster": ("distributed", "fsspec"),
     "bench": ("heatfield_bench",), "bench-torch": ("heatfield_bench", "torch"),
     "bench-dimension": ("heatfield_bench", "skdim"), "bench-open3d": ("heatfield_bench", "open3d"),

@@ -6,23 +6,6 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield.cli import main
-
-
-@pytest.fixture
-def command(capsys):
-    """``command("info", path)``: the exit code of a verb, and all that it said."""
-
-    def run(*words):
-        capsys.readouterr()
-        try:
-            code = main([str(word) for word in words])
-        except SystemExit as end:  # the parser's own
-            code = end.code
-        said = capsys.readouterr()
-        return code, said.out + said.err
-
-    return run
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
-
-POINTS = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], dtype=float)
-FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+from tests.helpers.scenes import FACES, POINTS
 
 
 def said_of(path, **options):

@@ -37,6 +37,7 @@ def test_cut_at_every_byte(tmp_path, name):
     binary = not name.startswith(
         (
             "a.swc",
+            "a.asc",
             "a.pdb",
             "a.cif",
             "a.obj",

@@ -1,10 +1,10 @@
-"""Neurons: HDF5, Neurolucida, NML, extended SWC, and subtrees without their parent."""
+"""Neurons: HDF5 and Neurolucida beside MorphIO, NML, extended SWC, and subtrees without their parent."""
 
 import numpy as np
 import pytest
 
 import heatfield as hf
-from tests.defects import defect
+from tests.helpers import raw
 
 # Three sections: a trunk of three points, and two branches of two more points each.
 POINTS = np.array(
@@ -24,37 +24,27 @@ def write_hdf5(path):
     return path
 
 
-def test_the_file_is_a_morphology(tmp_path):
-    morphio = pytest.importorskip("morphio")
-    found = morphio.Morphology(str(write_hdf5(tmp_path / "neuron.h5")))
-    np.testing.assert_array_equal(found.points, POINTS)
+def length(cloud):
+    """All stretches from a node to its parent."""
+    child = np.flatnonzero(cloud.parents >= 0)
+    return float(np.linalg.norm(cloud.points[child] - cloud.points[cloud.parents[child]], axis=1).sum())
 
 
-def test_an_hdf5_morphology_is_no_cloud_in_four_dimensions(tmp_path):
-    """It is a skeleton, or is refused by its name."""
-    try:
-        cloud, said = hf.read_cloud(write_hdf5(tmp_path / "neuron.h5"), nodes=True), ""
-    except hf.ReadError as error:
-        cloud, said = None, str(error).lower()
-    if cloud is None:
-        assert "morpholog" in said
-    else:
-        assert cloud.points.shape[1] == 3
-        assert cloud.parents is not None
-
-
-def is_the_neuron(path, *names):
-    """Read as a skeleton through these points; refused only where a named package is missing."""
-    try:
-        cloud = hf.read_cloud(path, nodes=True)
-    except hf.ReadError as error:
-        said = str(error).lower()
-        return "pip install" in said and all(name.lower() in said for name in names)
-    return cloud.parents is not None and {tuple(place) for place in cloud.points.tolist()} >= PLACES
+def is_the_neuron(cloud):
+    """The same points as MorphIO has, one node for the cell body, and the same length of branches."""
+    assert {tuple(place) for place in cloud.points.tolist()} == PLACES | {(0, 1 / 3, 0)}
+    assert cloud.columns["type"].tolist() == [1, *[3] * (len(cloud.points) - 1)]
+    assert (cloud.parents == -1).sum() == 1
+    trunk = np.linalg.norm(POINTS[0] - [0, 1 / 3, 0])
+    assert length(cloud) == pytest.approx(trunk + 2 + 4 * np.sqrt(2))
+    return True
 
 
 def test_hdf5(tmp_path):
-    assert is_the_neuron(write_hdf5(tmp_path / "neuron.h5"), "morphology", "morphio")
+    morphio = pytest.importorskip("morphio")
+    path = write_hdf5(tmp_path / "neuron.h5")
+    np.testing.assert_array_equal(morphio.Morphology(str(path)).points, POINTS)
+    assert is_the_neuron(raw.read_cloud(path))
 
 
 ASC = """; V3 text file written for MicroBrightField products.
@@ -63,24 +53,66 @@ ASC = """; V3 text file written for MicroBrightField products.
 """
 
 
-@defect("Neurolucida files are not read")
 def test_neurolucida(tmp_path):
-    (tmp_path / "neuron.asc").write_text(ASC)
-    assert is_the_neuron(tmp_path / "neuron.asc", "neurolucida", "morphio")
+    morphio = pytest.importorskip("morphio")
+    path = tmp_path / "neuron.asc"
+    path.write_text(ASC)
+    np.testing.assert_array_equal(morphio.Morphology(str(path)).points, POINTS)
+    assert is_the_neuron(raw.read_cloud(path))
+    without = raw.read_cloud(path, soma="drop")
+    assert length(without) == pytest.approx(2 + 4 * np.sqrt(2))
+    path.write_text("\n".join(ASC.splitlines()[2:]))
+    cloud = raw.read_cloud(path)  # without the line of the program, and without a cell body
+    assert {tuple(place) for place in cloud.points.tolist()} == PLACES
 
 
-@defect("taken for a table")
-def test_nml(tmp_path):
-    places = sorted(PLACES)
-    nodes = "".join(
-        f'<node id="{i}" radius="1" x="{x}" y="{y}" z="{z}"/>' for i, (x, y, z) in enumerate(places)
-    )
-    edges = "".join(f'<edge source="{i}" target="{i + 1}"/>' for i in range(len(places) - 1))
-    (tmp_path / "neuron.nml").write_text(
-        '<?xml version="1.0"?>\n<things><parameters><scale x="1" y="1" z="1"/></parameters>'
-        f'<thing id="1" name="t"><nodes>{nodes}</nodes><edges>{edges}</edges></thing></things>\n'
-    )
-    assert is_the_neuron(tmp_path / "neuron.nml", "nml")
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (ASC[: ASC.index("(0 0 3 1)")], "MorphIO cannot read it"),
+        (ASC.replace("(0 0 2 1)", "(0 0 two 1)"), "MorphIO cannot read it"),
+        ("((Dendrite)" + "(" * 100_000, "nests more than 1000 brackets"),
+        ("; V3 text file written for MicroBrightField products.\n(ImageCoords)\n", "holds no points"),
+    ],
+)
+def test_damaged_neurolucida(read, content, problem):
+    with pytest.raises(hf.ReadError, match=problem):
+        read("neuron.asc", content)
+
+
+def nml(nodes, edges, scale=(1, 1, 1)):
+    nodes = "".join(f'<node id="{i}" radius="1" x="{x}" y="{y}" z="{z}"/>' for i, (x, y, z) in nodes.items())
+    edges = "".join(f'<edge source="{a}" target="{b}"/>' for a, b in edges)
+    scale = '<scale x="{}" y="{}" z="{}"/>'.format(*scale)
+    tree = f'<thing id="4" name="t"><nodes>{nodes}</nodes><edges>{edges}</edges></thing>'
+    return f'<?xml version="1.0"?>\n<things><parameters>{scale}</parameters>{tree}</things>\n'
+
+
+def test_nml(read):
+    """Edges run either way, ids have gaps; voxels are 11 by 11 by 25."""
+    places = [tuple(place) for place in POINTS[:5].tolist()]
+    nodes = dict(zip([9, 2, 5, 7, 30], places, strict=True))
+    cloud = read("neuron.nml", nml(nodes, [(2, 9), (2, 5), (30, 7)], (11, 11, 25)), nodes=True)
+    np.testing.assert_array_equal(cloud.points, np.array(places) * [11, 11, 25])
+    assert cloud.parents.tolist() == [-1, 0, 1, -1, 3]
+    assert cloud.columns["id"].tolist() == [9, 2, 5, 7, 30]
+    assert cloud.columns["tree"].tolist() == 5 * [4]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (nml({1: (0, 0, 0), 2: (1, 0, 0)}, [(1, 2), (2, 1)]), "1 edges close a loop"),
+        (nml({1: (0, 0, 0)}, [(1, 7)]), "edge 0: an edge ends at node 7"),
+        (nml({}, []), "no points"),
+        (nml({"x": (0, 0, 0)}, []), "an attribute is missing or wrong"),
+        (nml({1: (0, 0, 0)}, [])[:-9], "not sound XML"),
+        (nml({1: (0, 0, 0)}, []).replace("<things>", "<!DOCTYPE a><things>"), "document type"),
+    ],
+)
+def test_damaged_nml(read, content, problem):
+    with pytest.raises(hf.ReadError, match=problem):
+        read("neuron.nml", content)
 
 
 SWC = "".join(f"{i + 1} {1 if i == 0 else 3} {i} 0 {i * i} 1 {i or -1}\n" for i in range(6))

@@ -43,18 +43,42 @@ class Polygons:
         self._lengths.append(lengths)
         self._corners.append(corners)
 
+    def add_stream(self, whole: Integers, count: int) -> int:
+        """``count`` polygons as "k i1 .. ik" one after the other; how many numbers these are."""
+        step = int(whole[0]) + 1 if count and len(whole) else 1
+        alike = (
+            whole[: count * step].reshape(count, step) if 1 <= step <= len(whole) // max(count, 1) else None
+        )
+        if alike is not None and (alike[:, 0] == step - 1).all():
+            self.add_rows(alike[:, 1:])
+            return count * step
+        starts, at = np.empty(count, np.int64), 0
+        for polygon in range(count):
+            if at >= len(whole) or not 0 <= whole[at] < len(whole) - at:
+                problem = f"ends inside face {polygon} of {count}, or that is not a face"
+                raise self.source.error(problem, "the end")
+            starts[polygon] = at
+            at += 1 + int(whole[at])
+        self.add_flat(whole[starts], np.delete(whole[:at], starts))
+        return at
+
     def _flush(self) -> None:
         if self._new_lengths:
             self._lengths.append(np.array(self._new_lengths, dtype=np.int64))
             self._corners.append(np.array(self._new_corners, dtype=np.int64))
             self._new_lengths, self._new_corners = array("q"), array("q")
 
-    def triangles(self, m: int) -> Faces:
-        """Triangles (a0, ai, ai+1) of each polygon; every corner must be one of the m vertices."""
+    def flat(self) -> tuple[Integers, Integers]:
+        """The lengths of all polygons, and their corners one after the other."""
         self._flush()
         nothing = [np.empty(0, np.int64)]
         lengths, corners = np.concatenate(self._lengths or nothing), np.concatenate(self._corners or nothing)
         self._lengths, self._corners = [], []
+        return lengths, corners
+
+    def triangles(self, m: int) -> Faces:
+        """Triangles (a0, ai, ai+1) of each polygon; every corner must be one of the m vertices."""
+        lengths, corners = self.flat()
         per_polygon = np.maximum(lengths - 2, 0)
         total = int(per_polygon.sum())
         self.source.check_allowance(24 * total, f"a mesh of {total} triangles", "faces")

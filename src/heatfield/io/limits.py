@@ -8,11 +8,14 @@ a header is compared with the bytes that are really there.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import stat
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -136,6 +139,22 @@ class Source:
             )
 
 
+@contextmanager
+def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
+    """A ZIP archive, whose damage is a ReadError; the size of an entry is for the caller to check."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
+            for entry in archive.infolist():  # others take memory as they please
+                if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    problem = f"is packed by method {entry.compress_type} of ZIP, which is not read"
+                    raise source.error(problem, f"entry {entry.filename[:40]!r}")
+            yield archive
+    except ReadError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError, ValueError) as error:
+        raise source.error(f"damaged archive: {error}") from None
+
+
 def as_source(name: str, data: bytes, max_bytes: int | None) -> Source:
     """The content of a file, gunzipped where it says so."""
     if not data:
@@ -166,6 +185,8 @@ def local_bytes(name: str, max_bytes: int | None) -> bytes:
     except (OSError, ValueError) as error:
         raise ReadError(name, _reason(error)) from None
     if stat.S_ISDIR(status.st_mode):
+        if any(os.path.exists(os.path.join(name, mark)) for mark in ("zarr.json", ".zarray", ".zgroup")):
+            raise ReadError(name, "is a zarr store, which is not read: save its points as NPY, NPZ or HDF5")
         raise ReadError(name, "is a folder, not a file")
     if not stat.S_ISREG(status.st_mode):
         raise ReadError(name, "is not a regular file (a device, pipe or socket)")

@@ -39,8 +39,9 @@ def read_cloud(path: PathLike, *, format: str | None = None, reading: Reading) -
     Parameters
     ----------
     path : path-like
-        PLY, PCD, LAS, LAZ, COPC, SWC, PDB, mmCIF, XYZ, TXT, CSV, PTS, NPY, NPZ, HDF5, OFF, OBJ, STL
-        or Parquet, plain or gzipped. The content decides, the suffix only where the content is silent.
+        PLY, PCD, LAS, LAZ, COPC, E57, SWC, Neurolucida, NML, PDB, mmCIF, BinaryCIF, XYZ, TXT, CSV, PTS, NPY,
+        NPZ, HDF5, OFF, OBJ, STL, glTF, GLB, 3MF, VTK, Parquet, Feather or Arrow, plain or gzipped. The
+        content decides, the suffix only where the content is silent.
     format : str, optional
         Skip detection: one of ``heatfield.io.FORMATS``.
     {options}

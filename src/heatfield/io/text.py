@@ -8,12 +8,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from xml.parsers import expat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.optional import need
-from .limits import MOST_COLUMNS, Source
+from .limits import MOST_COLUMNS, ReadError, Source
 
 LONGEST_LINE = 2**20
 _FIRST_PIECE, _PIECE = 2**14, 2**19
@@ -306,3 +307,51 @@ def to_type(source: Source, values: NDArray[np.float64], kind: str, what: str) -
         row = int(np.argmin(good))
         raise source.error(f"{what} is {values[row]:g}, which is not {np.dtype(kind).name}", f"point {row}")
     return values.astype(kind)
+
+
+def stream_of(source: Source, text: bytes, place: str) -> NDArray[np.float64]:
+    """All numbers of a text, whatever its lines."""
+    source.check_allowance(4 * len(text), "the stream of numbers", place)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            return np.fromstring(text.decode("latin-1"), sep=" ")
+        except (DeprecationWarning, ValueError):
+            raise source.error("holds something that is not a number", place) from None
+
+
+def read_xml(
+    source: Source,
+    data: bytes,
+    start: Callable[[str, dict[str, str]], None],
+    end: Callable[[str], None] | None = None,
+    text: Callable[[str], None] | None = None,
+    place: str = "",
+) -> None:
+    """Hand the elements of XML to functions, by their names without prefixes; nothing is kept.
+
+    KeyError and ValueError of these mean that an attribute is missing or wrong. Entities, by which a small
+    file unfolds to a large one, are refused.
+    """
+    parser = expat.ParserCreate()
+
+    def refused(*_: object) -> None:
+        raise source.error("declares a document type, which is not read", place)
+
+    parser.StartDoctypeDeclHandler = refused
+    parser.StartElementHandler = lambda name, given: start(name.rpartition(":")[2], given)
+    if end is not None:
+        parser.EndElementHandler = lambda name: end(name.rpartition(":")[2])
+    if text is not None:
+        parser.CharacterDataHandler = text
+        parser.buffer_text = True
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise source.error(f"not sound XML: {error}", place) from None
+    except ReadError:
+        raise
+    except (KeyError, ValueError, LookupError):
+        where = f"line {parser.CurrentLineNumber}"
+        problem = "an attribute is missing or wrong, or the encoding is not known"
+        raise source.error(problem, f"{place}, {where}" if place else where) from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,9 +23,9 @@ from ..._base.check import MOST_DIMENSIONS
 from ..._base.optional import need
 from ...options import Reading
 from ..cloud import Cloud, Format, as_records, coordinate_names, from_columns, starts_with
-from ..limits import MOST_COLUMNS, ReadError, Source
+from ..limits import MOST_COLUMNS, ReadError, Source, open_zip
 from ..text import shown
-from .morphologies import read_sections
+from .neurons import read_sections
 
 # Names that are looked for, in this order, where several arrays could be meant.
 _POINTS = ("points", "xyz", "pos", "positions", "coords", "coordinates", "vertices", "verts", "data", "pc")
@@ -265,35 +264,17 @@ def read_npz(source: Source, reading: Reading) -> Cloud:
 @contextmanager
 def _npz_arrays(source: Source) -> Iterator[Arrays]:
     """The arrays of an archive, unpacked when they are asked for."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            found: dict[str, _Entry] = {}
-            for entry in archive.infolist():
-                name = entry.filename.removesuffix(".npy")
-                if name == entry.filename or entry.flag_bits & 1:
-                    continue
-                if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    raise source.error(
-                        f"is packed by method {entry.compress_type} of ZIP, which NumPy does not use",
-                        f"array {shown(name)}",
-                    )
-                with archive.open(entry) as file:
-                    head = file.read(_LONGEST_HEADER)
-                shape, _, dtype, _ = _header(source, head, f"array {shown(name)}")
-                found[name] = _Entry(shape, dtype, partial(_unpacked, source, archive, entry))
-            yield Arrays(source, found)
-    except ReadError:
-        raise
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        OSError,
-        ValueError,
-    ) as error:
-        raise source.error(f"damaged archive: {error}") from None
+    with open_zip(source) as archive:
+        found: dict[str, _Entry] = {}
+        for entry in archive.infolist():
+            name = entry.filename.removesuffix(".npy")
+            if name == entry.filename or entry.flag_bits & 1:
+                continue
+            with archive.open(entry) as file:
+                head = file.read(_LONGEST_HEADER)
+            shape, _, dtype, _ = _header(source, head, f"array {shown(name)}")
+            found[name] = _Entry(shape, dtype, partial(_unpacked, source, archive, entry))
+        yield Arrays(source, found)
 
 
 def _unpacked(source: Source, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:

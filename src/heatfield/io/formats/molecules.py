@@ -342,22 +342,45 @@ def read_cif(source: Source, reading: Reading) -> Cloud:
         place, problem = (f"line {found[1]}", found[2]) if found else ("", str(error))
         raise source.error(f"gemmi cannot read it: {problem}", place) from None
     block = next((b for b in document if len(b.find_values("_atom_site.Cartn_x"))), None)
-    if block is None or not all(block.find_values("_atom_site.Cartn_" + axis) for axis in "yz"):
-        raise source.error("holds no atoms (no loop of _atom_site with Cartn_x, Cartn_y, Cartn_z)")
-    seen = len(block.find_values("_atom_site.Cartn_x"))
 
-    def cells(*tags: str) -> list[str] | None:
-        """Values of the first of these tags that there is."""
-        return next(filter(None, (list(block.find_values("_atom_site." + tag)) for tag in tags)), None)
+    def column(tag: str) -> list[str]:
+        return [] if block is None else list(block.find_values("_atom_site." + tag))
+
+    return atom_site(source, reading, column, gemmi.cif.as_string, "cif")
+
+
+def atom_site(
+    source: Source,
+    reading: Reading,
+    column: Callable[[str], Any],
+    unquoted: Callable[[str], str],
+    kind: str,
+) -> Cloud:
+    """The chosen atoms of the category ``_atom_site``.
+
+    A column is a list of words, where "." and "?" are unknown, or an array of numbers; empty: it is missing.
+    """
+    import gemmi
+
+    if not all(len(column("Cartn_" + axis)) for axis in "xyz"):
+        raise source.error("holds no atoms (no loop of _atom_site with Cartn_x, Cartn_y, Cartn_z)")
+    seen = len(column("Cartn_x"))
+
+    def cells(*tags: str) -> Any:
+        """Values of the first of these tags that there is; none otherwise."""
+        return next((found for found in map(column, tags) if len(found)), [])
 
     def words(*tags: str) -> _Words:
         """A column without quotes, and without what stands for "not known"."""
         found = cells(*tags)
-        if found is None:
+        if not len(found):
             return _Words([""], np.zeros(seen, np.int64))
+        if isinstance(found, np.ndarray):
+            numbers, codes = np.unique(found, return_inverse=True)
+            return _Words(["" if n != n else f"{n:.15g}" for n in numbers.tolist()], codes)
         each = list(dict.fromkeys(found))
         number = {word: i for i, word in enumerate(each)}
-        known = ["" if w in (".", "?") else gemmi.cif.as_string(w) if w[:1] in "'\";" else w for w in each]
+        known = ["" if w in (".", "?") else unquoted(w) if w[:1] in "'\";" else w for w in each]
         source.check_allowance(4 * max(map(len, known)) * seen, "the names of atoms", "data")
         return _Words(known, np.fromiter(map(number.__getitem__, found), np.int64, seen))
 
@@ -375,10 +398,11 @@ def read_cif(source: Source, reading: Reading) -> Cloud:
         keep &= chains.isin([reading.chain])
     rows = np.flatnonzero(keep)
     parsed = []
-    for axis, column in zip("xyz", (cells(f"Cartn_{axis}") for axis in "xyz"), strict=True):
-        parsed.append(_numbers(gemmi, column or [], rows, _NO_NUMBER))
+    for axis in "xyz":
+        given = column("Cartn_" + axis)
+        parsed.append(_numbers(gemmi, given, rows, _NO_NUMBER))
         for bad in rows[parsed[-1] == _NO_NUMBER].tolist():
-            raise source.error(f"no coordinates: {axis} is {shown((column or [])[bad])}", f"atom {bad + 1}")
+            raise source.error(f"no coordinates: {axis} is {shown(str(given[bad]))}", f"atom {bad + 1}")
     numbers = np.char.add(
         words("auth_seq_id", "label_seq_id").take(rows), words("pdbx_PDB_ins_code").take(rows)
     )
@@ -388,19 +412,21 @@ def read_cif(source: Source, reading: Reading) -> Cloud:
         "chain": chains.take(rows),
         "residue_number": numbers,
         "altloc": words("label_alt_id").take(rows),
-        "occupancy": _numbers(gemmi, cells("occupancy") or [], rows, 1.0),
-        "b_factor": _numbers(gemmi, cells("B_iso_or_equiv") or [], rows, 0.0),
+        "occupancy": _numbers(gemmi, cells("occupancy"), rows, 1.0),
+        "b_factor": _numbers(gemmi, cells("B_iso_or_equiv"), rows, 0.0),
         "model": models[rows],
     }
     xyz = np.stack(parsed, axis=1)
     every = partial(sorted, chains.words)
-    return _cloud(source, reading, xyz, columns, chains=every, seen=seen, models=count, kind="cif")
+    return _cloud(source, reading, xyz, columns, chains=every, seen=seen, models=count, kind=kind)
 
 
-def _numbers(gemmi: Any, words: list[str], rows: Rows, default: float) -> NDArray[np.float64]:
+def _numbers(gemmi: Any, words: Any, rows: Rows, default: float) -> NDArray[np.float64]:
     """Numbers of some rows, also with an uncertainty ("1.23(4)"); the default for what is none."""
-    if not words:
+    if not len(words):
         return np.full(len(rows), default)
+    if isinstance(words, np.ndarray):
+        return np.nan_to_num(words[rows].astype(np.float64), nan=default, posinf=default, neginf=default)
     picked = words if len(rows) == len(words) else [words[i] for i in rows.tolist()]
     try:
         if "_" not in "".join(picked):  # float("1_0") is 10

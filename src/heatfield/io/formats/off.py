@@ -7,7 +7,6 @@ a colour, texture coordinates.
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,7 @@ from ...options import Reading
 from ..cloud import Cloud, Format
 from ..faces import Polygons, ascii_lists
 from ..limits import MOST_COLUMNS, ReadError, Source
-from ..text import content_lines, first_numbers, read_rows
+from ..text import content_lines, first_numbers, read_rows, stream_of
 
 _KEYWORD = re.compile(rb"\s*(ST)?(C)?(N)?(4)?(n)?OFF(?![A-Za-z_])[ \t]*(BINARY\b)?")
 _TOKEN = re.compile(rb"\s*(\S+)")
@@ -179,29 +178,17 @@ def _line_faces(source: Source, start: int, skip: int, count: int) -> Polygons:
 def _tokens(source: Source, start: int, m: int, f: int, width: int) -> tuple[NDArray[np.float64], Polygons]:
     """Numbers between blanks, whatever the lines. A face's colour could not be told, so none is expected."""
     source.check_count(m, 2 * width, start - 1, "vertices", "header")
-    source.check_allowance(4 * (len(source.data) - start), "the stream of numbers", "data")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            stream = np.fromstring(source.data[start:].decode("latin-1"), sep=" ")
-        except (DeprecationWarning, ValueError):
-            raise source.error("holds something that is not a number", f"after byte {start}") from None
+    stream = stream_of(source, source.data[start:], f"after byte {start}")
     if len(stream) < m * width:
         raise source.error(f"ends after {len(stream) // width} of {m} vertices", "the end")
     values, rest = stream[: m * width].reshape(m, width), stream[m * width :]
     if not (np.abs(rest) < 2**53).all() or (rest != np.rint(rest)).any():
         raise source.error("a corner of a face is not an integer", "faces")
     whole = rest.astype(np.int64)
-    starts, at = np.empty(f, np.int64), 0
-    for face in range(f):
-        if at >= len(whole) or not 0 <= whole[at] < len(whole) - at:
-            raise source.error(f"ends inside face {face} of {f}, or that is not a face", "the end")
-        starts[face] = at
-        at += 1 + int(whole[at])
+    polygons = Polygons(source)
+    at = polygons.add_stream(whole, f)
     if at < len(whole):
         raise source.error(f"{len(whole) - at} numbers follow the last face", "the end")
-    polygons = Polygons(source)
-    polygons.add_flat(whole[starts], np.delete(whole[:at], starts))
     return values.copy(), polygons
 
 
