@@ -120,7 +120,7 @@ def test_tolerance_holds_at_every_point(name, n, costs, expected):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_tolerance_holds_with_per_point_times(n, name, tol, costs, monkeypatch):
     monkeypatch.setattr(separate, "MANY_NEIGHBOURS", 20 if costs == "transforms" else 1e9)
-    points = np.unique(MAKERS[name](np.random.default_rng([n, len(name)]), n, 500), axis=0)
+    points = np.unique(MAKERS[name](np.random.default_rng([n, len(name)]), n, 300), axis=0)
     scales = hf.adaptive_scales(points, 4)
     s = hf.signatures(points, scales, method="fast", tol=tol, transition="exact")
     assert_within(s, reference.local_signatures(points, scales, "exact"), tol)

@@ -73,6 +73,11 @@ def test_every_page_of_the_theory_is_listed():
     assert {p.stem for p in (DOCS / "theory").glob("*.md")} - {"index"} <= set(listed)
 
 
+def test_page_of_the_native_part_lists_every_file():
+    listed = set(re.findall(r"`(\w+\.[ch]pp)`", (DOCS / "develop" / "native.md").read_text()))
+    assert listed == {path.name for path in (ROOT / "cpp").iterdir()}
+
+
 def test_formulas_can_be_converted():
     count = 0
     for page in PAGES:

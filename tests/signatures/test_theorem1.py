@@ -64,7 +64,7 @@ def normals_of(name, x):
 @pytest.mark.parametrize("name", NAMES)
 def test_reach_is_the_smallest_touching_ball(name):
     """Federer: the reach is the infimum of |q - p|**2 / (2 dist(q - p, tangent plane at p))."""
-    manifold = sample_manifold(name, 2500, random_state=3)
+    manifold = sample_manifold(name, 1500, random_state=3)
     x, normals = manifold.points, normals_of(name, manifold.points)
     np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, rtol=1e-12)
     smallest = np.inf
@@ -196,18 +196,6 @@ def test_below_the_window_every_point_is_alone(name):
     assert np.median(error, axis=0)[1] > 0.99 * d
     eta = {1: 0.7651, 2: np.pi**2 / 12}[d]
     assert (d + deviation.mean(axis=0))[1] == pytest.approx(d * eta * mu[1], rel=0.2)
-
-
-ABOVE = {"circle": 0.2, "sphere": 1.0, "torus": 0.1, "swiss_roll": 0.1}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_above_the_window_more_points_do_not_help(name):
-    """At sqrt(t) = reach and twice that, the error is that of the shape: the same at 1000 and 8000 points."""
-    times = np.array([1.0, 4.0])
-    error = {m: np.abs(deviations(name, m, times, samples=8000 // m)[0]).mean(axis=0) for m in (1000, 8000)}
-    assert (error[8000] > ABOVE[name]).all()
-    np.testing.assert_allclose(error[8000], error[1000], rtol=0.2)
 
 
 def test_above_the_window_closed_forms_hold():

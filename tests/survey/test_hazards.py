@@ -2,8 +2,6 @@
 
 import contextlib
 import io
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -11,7 +9,6 @@ import pytest
 
 import heatfield as hf
 from heatfield.cli import main
-from tests.helpers.process import environment
 
 pytest.importorskip("pyarrow")
 
@@ -155,28 +152,6 @@ def test_a_second_survey_is_refused(tmp_path, memory, monkeypatch):
     assert survey(tiles, tmp_path / "out").points == 120
     assert len(problems) == 4
     assert all("is being written by another process" in problem for problem in problems)
-
-
-FULL = """
-import resource, sys
-import heatfield as hf
-resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # as a disk without space for more
-try:
-    print(hf.survey([sys.argv[1]], sys.argv[2], n_scales=2).errors)
-except OSError as error:
-    print(error)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of files are of Unix")
-def test_a_full_disk_is_named(tmp_path):
-    path = tile(tmp_path / "a.npy", 2000)
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, path, tmp_path / "out"],
-        env=environment(), capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "File too large" in done.stdout
 
 
 def test_a_folder_of_somebody_else_is_refused(tmp_path):

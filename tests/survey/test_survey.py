@@ -1,10 +1,6 @@
 """One cloud from many tiles: the same signatures as on one machine, at every point."""
 
 import json
-import re
-import subprocess
-import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import import_module
@@ -17,7 +13,6 @@ from heatfield import survey
 from heatfield.core import bounds
 from heatfield.core.planner import Costs
 from tests.helpers.files import cut, landscape, read_back, write_tiles
-from tests.helpers.process import environment
 
 pytest.importorskip("pyarrow")
 TOL = 1e-6
@@ -163,29 +158,6 @@ def test_stopped_anywhere_it_ends_with_the_same_bytes(tmp_path):
     survey(paths, folder / "parts", executor=Interrupted(0))
 
 
-KILLED = """
-import sys
-import heatfield as hf
-hf.survey(sys.argv[1], sys.argv[2], n_jobs=2)
-"""
-
-
-def test_killed_at_random_it_ends_the_same(tmp_path):
-    points = landscape(20_000, seed=5)
-    paths = write_tiles(tmp_path / "in", points, cut(points, 3))
-    survey(paths, tmp_path / "whole")
-    rng, words = np.random.default_rng(1), [sys.executable, "-c", KILLED]
-    for _ in range(4):
-        process = subprocess.Popen([*words, tmp_path / "in", tmp_path / "out"], env=environment())
-        time.sleep(rng.uniform(1.0, 4.0))
-        process.kill()
-        process.wait()
-    survey(tmp_path / "in", tmp_path / "out")
-    assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "whole")
-    assert not list(tmp_path.rglob(".*.part"))
-    assert not (tmp_path / "out.parts").exists()
-
-
 def test_a_tile_that_was_removed_is_written_again(small):
     _, paths, folder = small
     survey(paths, folder / "out")
@@ -269,30 +241,6 @@ def test_too_many_isolated_points_make_a_scale_local(tmp_path, monkeypatch):
     # Where that does not fit either, it is an error with a way out.
     needed = max(entry["halo"] for entry in s.plan if "halo" in entry)
     assert needed > max(entry["halo"] for entry in expected.plan if "halo" in entry)
-
-
-SLOW = """
-import sys, time
-import heatfield as hf
-from heatfield._base import progress
-from heatfield._survey import tiles
-progress._LINE_EVERY = 0.4
-read = tiles.read_cloud
-tiles.read_cloud = lambda *words, **options: (time.sleep(1.0), read(*words, **options))[1]
-hf.survey(sys.argv[1], sys.argv[2], n_jobs=1)
-"""
-
-
-def test_lines_say_how_far_one_tile_is(tmp_path):
-    points = landscape(60_000, seed=3)
-    paths = write_tiles(tmp_path / "in", points, np.zeros(len(points), int))
-    done = subprocess.run(
-        [sys.executable, "-c", SLOW, paths[0], tmp_path / "out"],
-        env=environment(), capture_output=True, text=True, timeout=300, check=True,
-    )  # fmt: skip
-    assert "0% of 1 tiles read" in done.stderr  # the first pass too
-    inside = re.findall(r"0% of 1 tiles, .* so far; (\d+)% of 480,000 sums", done.stderr)
-    assert len(set(inside)) > 1  # also inside the tile
 
 
 @pytest.mark.parametrize(("suffix", "format"), [(".las", None), (".laz", None), (".las", "parquet")])
