@@ -33,7 +33,6 @@ FULL: dict[str, list[str]] = {
     "small_clouds": [],
     "scaling": ["--largest", "1e6", "--cases", "sphere/auto,clustered/auto,tree/auto", "--since", "{since}"],
     "million": ["--since", "{since}"],
-    "heat_features": [],
     "epochs": [],
 }
 QUICK: dict[str, list[str]] = {

@@ -35,11 +35,9 @@ from typing import Any
 import numpy as np
 
 import heatfield as hf
+from benchmarks.lib.landscape import compare, draw, growth, make_tiles, model, surveys, tile_paths
 from benchmarks.lib.machine import load_average, machine, now
 from benchmarks.lib.results import DOCS, RESULTS, ROOT, read, write
-from benchmarks.lib.survey_check import compare, draw
-from benchmarks.lib.survey_forecast import growth, model, surveys
-from benchmarks.lib.terrain import make_tiles, tile_paths
 from heatfield.core.planner import Costs
 
 OUTPUT = RESULTS / "survey.json"

@@ -27,11 +27,6 @@ LEAVES: dict[str, tuple[tuple[str, str], ...]] = {
     "small_clouds": (("clouds/*/ms", LOWER), ("describe/*/files_a_second", HIGHER)),
     "scaling": (("runs/*/auto/*/seconds", LOWER),),
     "million": (("runs/*/seconds", LOWER),),
-    "heat_features": (
-        ("rows/*/milliseconds/core", LOWER),
-        ("rows/*/milliseconds/forward", LOWER),
-        ("rows/*/milliseconds/forward and backward", LOWER),
-    ),
     "epochs": (
         ("sets/*/packed/epochs_a_second", HIGHER),
         ("sets/*/a quarter/epochs_a_second", HIGHER),

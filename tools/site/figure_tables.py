@@ -67,30 +67,6 @@ def first_call(found: Result) -> str:
     )
 
 
-def proteins(found: Result) -> str:
-    rows = (
-        (n, f"{r['mean_class_accuracy']:.1f}", f"{r['train_accuracy']:.1f}")
-        for n, r in found["results"].items()
-    )
-    return table(("network", "ours", "of the training clouds"), rows)
-
-
-def networks_speed(found: Result) -> str:
-    order = ("PointNet", "PointNet++ SSG", "PointNet++ MSG", "DGCNN", "Point Transformer", "VN-DGCNN")
-    rows = []
-    for name in order:
-        row = found["results"]["2 threads"][name]
-        before = row.get("before", {})
-        was = f"{before['seconds_per_epoch']:.0f} ({before['of']})" if before else "not measured"
-        rows.append((name, f"{row['seconds_per_epoch']:.1f}", f"{row['cpu_seconds_per_epoch']:.1f}", was))
-    tuned = ", C library tuned" if found["malloc_tuned"] else ""
-    return (
-        f"{when(found)}, 2 threads{tuned}; {found['clouds']:,} clouds of {found['points']:,} points per epoch, batches of "
-        f"{found['batch']}, seconds per epoch:\n\n"
-        + table(("network", "seconds", "processor seconds", "before"), rows)
-    )
-
-
 def local_covariance(found: Result) -> str:
     rows = [
         (

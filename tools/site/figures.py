@@ -22,9 +22,7 @@ from . import figure_tables as tables
 THEOREM = DOCS / "theory" / "theorem1.json"
 # Name of a block: result file (None: the library itself), and what writes it.
 BLOCKS: dict[str, tuple[Path | None, Callable[[dict[str, Any]], str]]] = {
-    "baselines_cath15": (RESULTS / "baselines_cath15.json", tables.proteins),
     "baselines_learn": (RESULTS / "baselines_learn.json", tables.learn),
-    "baselines_speed": (RESULTS / "baselines_speed.json", tables.networks_speed),
     "describe": (RESULTS / "small_clouds.json", tables.describe),
     "crossing": (RESULTS / "crossing.json", tables.crossing),
     "counts_disks": (RESULTS / "counts.json", tables.disks),

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..nn.training import Training as Recipe
 
 # Where training draws points, this share of the epochs at its end takes all of them, as prediction does:
-# without, learned pooling is behind the closed form on some data (benchmarks.learned_gap).
+# without, learned pooling is behind the closed form on some data.
 WHOLE_SHARE = 0.15
 Held = NDArray[np.bool_] | None  # which clouds are held out for validation
 
