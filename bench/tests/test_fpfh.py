@@ -10,7 +10,7 @@ import pytest
 import reference_descriptors as reference
 from heatfield_bench.baselines import FPFH
 from heatfield_bench.baselines import fpfh as module
-from open3d_here import needs_open3d
+from shared import needs_open3d
 from tests.helpers.clouds import cloud, rotation
 
 

@@ -1,20 +1,29 @@
-"""Methods and data sets that users add, and how few clouds they may have."""
+"""Methods and data sets that users add, and how few clouds they may have.
 
+The registry of baselines.
+"""
+
+import inspect
+import json
 import re
 from dataclasses import replace
+from inspect import Parameter
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 import heatfield as hf
+import heatfield_bench as hb
 import heatfield_bench._run as api
 from benchmarks.lib.results import DOCS
-from heatfield_bench import DATA_SETS, METHODS, DataSet, Method, Protocol, run, show
+from heatfield_bench import DATA_SETS, METHODS, DataSet, Method, Protocol, _tools, run, show
 from heatfield_bench._results import Store
 from heatfield_bench._sets import Size, load
+from heatfield_bench.baselines import registry
 from heatfield_bench.tables import table
 from tests.helpers.files import write_two_classes
+from tests.helpers.process import run_python
 
 SEEDS: list = []
 
@@ -66,11 +75,11 @@ def add_shapes(protocol, count=12, name="shapes", **more):
 @pytest.fixture(autouse=True)
 def as_before():
     """What a test adds to the registries is gone after it."""
-    kept = [(registry, dict(registry)) for registry in (METHODS, DATA_SETS)]
+    kept = [(entries, dict(entries)) for entries in (METHODS, DATA_SETS)]
     yield
-    for registry, before in kept:
-        registry.clear()
-        registry.update(before)
+    for entries, before in kept:
+        entries.clear()
+        entries.update(before)
 
 
 def test_the_example_of_the_guide(tmp_path, monkeypatch):
@@ -292,3 +301,75 @@ def test_what_cannot_be_done_is_said_before_the_work(asked, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         run(results=tmp_path / "out", **asked)
     assert not (tmp_path / "out").exists()
+
+
+def test_import_loads_nothing_heavy():
+    code = "import heatfield_bench.baselines, json, sys; print(json.dumps(list(sys.modules)))"
+    heavy = {"numpy", "scipy", "numba", "sklearn", "torch", "open3d", "multipers", "gudhi", "xgboost"}
+    assert heavy.isdisjoint(json.loads(run_python(code)))
+
+
+def test_every_method_says_its_recipe_or_need():
+    words = hb.baselines.available()
+    assert list(words) == list(registry.classes())
+    assert all(words.values())
+    assert set(dir(hb.baselines)) == {"available", *words} == set(hb.baselines.__all__)
+
+
+@pytest.mark.parametrize("name", registry.classes())
+def test_every_parameter_is_explicit_and_documented(name):
+    """Shared parts of docstrings are filled in."""
+    kind = getattr(hb.baselines, name)
+    params = inspect.signature(kind).parameters
+    assert {p.kind for p in params.values()} <= {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
+    assert sorted(kind().get_params(deep=False)) == sorted(params)
+    text = inspect.cleandoc(kind.__doc__)
+    assert not re.search(r"^ *\{\w+\}$", text, re.MULTILINE)
+    section = text.split("Parameters\n----------\n")[1].split("\n\n")[0]
+    heads = [line.split(" :")[0] for line in section.splitlines() if not line.startswith(" ")]
+    documented = [word for head in heads for word in head.split(", ")]
+    assert sorted(documented) == sorted(params)
+    assert ">>> " in text.split("Examples\n--------\n")[1]
+    given = clone(kind().set_params(n_jobs=2) if "n_jobs" in params else kind())
+    assert type(given) is kind
+    assert given.get_params().keys() == kind().get_params().keys()
+
+
+def test_networks_say_their_size():
+    pytest.importorskip("torch")
+    words = hb.baselines.available()
+    counts = {"PointNet": "3,480,049", "PointNet2": "1,475,688", "DGCNN": "1,809,576"}
+    for name, count in (counts | {"PointTransformer": "2,153,904", "VNDGCNN": "2,899,830"}).items():
+        assert words[name].endswith(f"; {count} parameters")
+    assert hb.baselines.PointNet2.parameter_count(40, grouping="msg") == 1_747_368
+    with pytest.raises(ValueError, match="n_classes must be an integer of at least 2, got 1"):
+        hb.baselines.DGCNN.parameter_count(1)
+
+
+def test_what_is_missing_is_one_sentence_with_the_command(monkeypatch):
+    monkeypatch.setitem(_tools.EXTRAS, "torch", ("torch", "no_such_library"))
+    message = "DGCNN needs no_such_library: pip install 'heatfield-bench[torch]'"
+    assert hb.baselines.available()["DGCNN"] == message
+
+
+def test_an_unknown_name_is_said():
+    with pytest.raises(AttributeError, match=r"^module 'heatfield_bench\.baselines' has no attribute 'Poi"):
+        hb.baselines.PointNet3  # noqa: B018
+
+
+def test_without_torch_the_error_names_the_command():
+    code = """
+from importlib.machinery import PathFinder
+plain = PathFinder.find_spec
+PathFinder.find_spec = classmethod(lambda cls, name, *rest: None if name == "torch" else plain(name, *rest))
+import heatfield_bench as hb
+print(hb.baselines.available()["DGCNN"])
+try:
+    hb.baselines.DGCNN().fit([[[0.0], [1.0]]] * 2, [0, 1])
+except ImportError as error:
+    print(error)
+"""
+    assert run_python(code).splitlines() == [
+        "DGCNN needs torch: pip install 'heatfield-bench[torch]'",
+        "DGCNN needs torch: pip install 'heatfield-bench[torch]'",
+    ]

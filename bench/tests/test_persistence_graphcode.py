@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chance import chance_band, coin_labels
+from shared import chance_band, coin_labels
 from tests.helpers.estimator_checks import CHECKS, some_clouds
 
 pytest.importorskip("gudhi", reason="needs gudhi: pip install 'heatfield-bench[persistence]'")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from chance import chance_band, coin_labels
 from reference_homology import Module
+from shared import chance_band, coin_labels
 
 pytest.importorskip("gudhi", reason="needs gudhi: pip install 'heatfield-bench[persistence]'")
 pytest.importorskip("xgboost", reason="needs xgboost: pip install 'heatfield-bench[persistence]'")

@@ -16,7 +16,7 @@ import heatfield as hf
 import reference_descriptors as reference
 from heatfield.models.read_out import RoundOffScaler
 from heatfield_bench.baselines import FPFH, HKS, WKS, LocalCovariance
-from open3d_here import needs_open3d
+from shared import needs_open3d
 from tests.helpers.agreement import assert_agree
 from tests.helpers.clouds import cloud, on_grid, rotation
 from tests.helpers.estimator_checks import CHECKS, some_clouds

@@ -17,6 +17,7 @@ from heatfield_bench._evaluate import (
     ROBUSTNESS,
     ROTATION,
     Change,
+    Kept,
     alignment,
     changed,
     evaluate,
@@ -29,17 +30,26 @@ from heatfield_bench._findings import findings
 from heatfield_bench._grid import Cell, Grid, Mean
 from heatfield_bench._jobs import Context, evaluation
 from heatfield_bench._methods import SETS, epochs_within
-from heatfield_bench._page import WIDEST, latex, markdown, write_pages
+from heatfield_bench._page import WIDEST, markdown, write_page
 from heatfield_bench._results import Store
 from heatfield_bench._run import run_jobs
 from heatfield_bench._sets import Size, load
 from heatfield_bench.tables import table
+from heatfield_bench.tables.dimension import (
+    CONDITIONS,
+    ENOUGH,
+    ESTIMATORS,
+    SCALES,
+    estimate,
+    heat_dimension,
+    manifold,
+)
 
 QUIET = Run(progress=False)
 RESULTS = Path(__file__).parents[1] / "results"
 SMALL = [
     "HFS-simple", "HFS-desc", "HFS-full", "MP-HSM-C", "only density", "without local", "2 scales",
-    "heat dimension",
+    "heat dimension", "desc, lda", "joint, lda",
 ]  # fmt: skip
 
 
@@ -63,14 +73,13 @@ def test_every_table_is_filled_and_links_to_its_results(smoke):
     folder, context = smoke
     shown = {grid.name for grid in hb.show(budget="smoke", results=folder)}
     wanted = {"main", "ablation", "scales", "rotation_four_shapes", "boundary", "summary",
-              "runtime_four_shapes", "curve_processes", "robustness_four_shapes"}  # fmt: skip
+              "runtime_four_shapes", "curve_processes", "robustness_four_shapes", "descriptors"}  # fmt: skip
     if not METHODS["MP-HSM-C"].missing():
         wanted |= {"persistence"}
     if find_spec("skdim"):
         wanted |= {"dimension_clean", "dimension_noise", "dimension_density"}
     assert wanted <= shown
-    places = write_pages(folder, budget="smoke")
-    text = places["markdown"].read_text()
+    text = write_page(folder, budget="smoke").read_text()
     links = re.findall(r"\]\(([^)]*)\)", text)
     assert len(links) == len(re.findall("^## ", text, flags=re.M))  # one per table; there are no findings
     assert all((folder / link).is_file() for link in links)
@@ -138,7 +147,7 @@ def test_planar_rows_have_the_centres_of_space():
 
 
 def test_blocks_are_the_columns_of_the_descriptor_with_those_blocks():
-    data, kept = load(DATA_SETS["four_shapes"], None, Size(2, 40)), {}
+    data, kept = load(DATA_SETS["four_shapes"], None, Size(2, 40)), Kept()
     method = METHODS["without HDS"]
     table, _ = features_of(method, data, NONE, kept)
     direct = hf.HFSDescriptor("desc", blocks=method.blocks).fit_transform(data.clouds)
@@ -203,18 +212,67 @@ def test_fewer_training_clouds_are_among_more():
     assert not (more & data.tests[1]).any()
 
 
-def test_scores_of_the_evaluation_are_those_of_the_classifier():
-    """With discriminants, which have no random numbers, the way around is exact."""
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("HFS-desc, LDA", {"head": "lda"}),
+        ("desc, rank lda", {"head": "lda", "normalise": "rank"}),
+        ("desc, auto", {"head": "auto"}),
+    ],
+)
+def test_scores_of_the_evaluation_are_those_of_the_classifier(name, options):
+    """Where there are no random numbers, the way around is exact."""
     data = load(DATA_SETS["processes"], None, Size(12, 60))
-    method = METHODS["HFS-desc, LDA"]
+    method = METHODS[name]
     recipe = method.plan(data.entry, "paper").recipe
     ((split, cell),) = evaluate(method, recipe, data, [3], (NONE,))
     test = data.tests[3]
     train, held_out = ([data.clouds[i] for i in np.flatnonzero(mask)] for mask in (~test, test))
-    model = hf.HFSClassifier("desc", head="lda").fit(train, data.labels[~test])
+    model = hf.HFSClassifier("desc", **options).fit(train, data.labels[~test])
     right = (model.predict(held_out) == data.labels[test]).mean()
     assert split == 3
     assert cell["scores"]["none"]["oa"] == pytest.approx(100 * right, abs=1e-3)
+    assert cell.get("chosen", "") in ("", *model.head_scores_)
+
+
+def test_folds_are_drawn_ten_times_and_the_first_time_as_everywhere():
+    entry = DATA_SETS["four_shapes"]
+    (again,) = table("descriptors").sets([entry])
+    assert table("descriptors").sets([again]) == [again]
+    data, plain = (load(one, None, Size(10, 20)) for one in (again, entry))
+    draws = np.array(data.tests).reshape(10, 5, -1)
+    assert (draws.sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(draws[0], plain.tests)
+    assert len({draw.tobytes() for draw in draws}) == 10
+    assert all(np.bincount(data.labels[test]).tolist() == [2] * 4 for test in data.tests)
+
+
+def test_the_table_of_descriptors_has_differences_means_and_costs(tmp_path):
+    asked = {"sets": "four_shapes", "methods": ["joint, lda", "joint, rank lda"], "results": tmp_path}
+    counts = hb.run("descriptors", progress=False, features=tmp_path / "features", **asked)
+    assert counts == {"computed": 4, "before": 0, "failed": 0}
+    scores, gaps, costs = hb.show("descriptors", budget="smoke", results=tmp_path)
+    assert scores.columns == ("four shapes", "mean of the real sets")
+    assert [label for label, _ in scores.rows] == ["joint, lda", "joint, rank lda"]
+    ((label, (cell, mean)),) = gaps.rows
+    assert label == "joint, rank lda"
+    assert re.fullmatch(r"[+-]\d+\.\d ± \d+\.\d( \(p = .*\))?", cell.text)
+    assert mean.text == ""  # these clouds are made
+    assert all(cell.text.startswith("744, ") for _, (cell,) in costs.rows)
+
+
+def test_features_are_taken_from_the_folder_that_this_code_wrote(tmp_path, monkeypatch):
+    data, method = load(DATA_SETS["four_shapes"], None, Size(2, 40)), METHODS["HFS-simple"]
+    table, seconds = features_of(method, data, NONE, Kept(tmp_path))
+    (file,) = tmp_path.iterdir()
+    before = file.stat().st_mtime_ns
+    again, told = features_of(method, data, NONE, Kept(tmp_path))
+    np.testing.assert_array_equal(table, again)
+    assert told == seconds
+    assert file.stat().st_mtime_ns == before
+    monkeypatch.setattr("heatfield_bench._evaluate.source_hash", lambda: "of other code")
+    features_of(method, data, NONE, Kept(tmp_path))
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_changes_depend_on_the_cloud_s_number_alone():
@@ -256,9 +314,6 @@ def test_pages_show_paper_difference_and_remarks():
     assert "| row | 93.5 ± 0.5 (93.2, +0.3) | 60.0 ± 1.0 15 epochs, underfit, 3 of 5 | (10.0) |" in text
     assert "* Results: [main.jsonl](../results/main.jsonl)" in text
     assert "* a finding" in text
-    tex = latex([grid])
-    assert r"Title\_1" in tex
-    assert r"93.5 $\pm$ 0.5 (93.2, +0.3)" in tex
 
 
 def test_a_wide_table_is_split_into_lines_that_fit():
@@ -290,3 +345,50 @@ def test_kept_results_are_whole():
     assert {path.stem for path in RESULTS.glob("*.jsonl")} <= set(TABLES)
     lines = sum(len(path.read_text().splitlines()) for path in RESULTS.glob("*.jsonl"))
     assert sum(len(record.cells) for record in store.records()) > 0.9 * lines
+
+
+def test_the_heat_dimension_is_that_of_the_signatures_without_the_point_s_own_term():
+    points = hf.datasets.sample_manifold("torus", 400, random_state=0).points
+    s = hf.signatures(points, n_scales=SCALES)
+    weight = s.density * (4 * np.pi * s.scales) ** 1.5
+    others = weight - 1.0
+    enough = np.median(others, axis=0) >= ENOUGH
+    assert 0 < enough.sum() < SCALES
+    corrected = s.dimension[:, enough] * weight[:, enough] / others[:, enough]
+    expected = np.median(corrected, axis=0).max()
+    assert heat_dimension(points) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_point_far_from_all_others_changes_nothing_but_the_scales():
+    plane = np.random.default_rng(0).uniform(size=(500, 2))
+    assert heat_dimension(np.r_[plane, [[40.0, 0.0]]]) == pytest.approx(2.0, abs=0.3)
+
+
+def test_points_without_any_neighbourhood_have_no_dimension():
+    assert np.isnan(heat_dimension(np.array([[0.0, 0.0], [1.0, 0.0]])))
+
+
+def test_every_estimator_knows_a_plane():
+    pytest.importorskip("skdim")
+    plane = np.zeros((400, 4))
+    plane[:, :2] = np.random.default_rng(0).uniform(size=(400, 2))
+    found = {name: estimate(name, plane) for name in ESTIMATORS}
+    assert all(abs(value - 2.0) < 0.4 for value in found.values()), found
+
+
+def test_conditions_keep_the_number_of_points_and_change_them():
+    pytest.importorskip("skdim")
+    clouds = {c: manifold("M7_Roll", 120, c, 3) for c in CONDITIONS}
+    assert all(points.shape == (120, 3) and truth == 2 for points, truth in clouds.values())
+    assert len({points.tobytes() for points, _ in clouds.values()}) == 3
+    np.testing.assert_array_equal(manifold("M7_Roll", 120, "density", 3)[0], clouds["density"][0])
+    # Uneven: one half along the longest axis holds most of the points.
+    drawn = manifold("M2_Affine_3to5", 300, "density", 0)[0]
+    even = manifold("M2_Affine_3to5", 300, "clean", 0)[0]
+
+    def lopsided(points):
+        centre = (points.max(axis=0) + points.min(axis=0)) / 2
+        axis = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2][0]
+        return abs(np.mean((points - centre) @ axis > 0) - 0.5)
+
+    assert lopsided(drawn) > lopsided(even)

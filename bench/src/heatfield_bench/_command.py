@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from . import Grid
 
 # Words of `run`, which are given on where they were given.
-_ASKED = ("sets", "methods", "splits", "again")
+_ASKED = ("sets", "methods", "splits", "features", "again")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of the results; a run goes on with what is there (default heatfield-experiments)",
     )  # fmt: skip
     parser.add_argument(
+        "--features",
+        type=Path,
+        metavar="FOLDER",
+        help="folder that keeps features of descriptors between runs",
+    )
+    parser.add_argument(
         "--sets", nargs="+", metavar="NAME", help="only these data sets (the table dimension has none)"
     )
     parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
@@ -49,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only the first N splits or folds; a later run computes the others",
     )  # fmt: skip
     parser.add_argument(
-        "--show", action="store_true", help="compute nothing, write the pages and print TABLEs at a budget"
+        "--show", action="store_true", help="compute nothing, write the page and print TABLEs at a budget"
     )
     parser.add_argument("--again", action="store_true", help="compute again what is done already")
     add_options(parser, Run)
@@ -66,12 +72,12 @@ def run(options: argparse.Namespace) -> int:
     options.budget = options.budget or "smoke"
     from . import run as compute
     from ._findings import findings
-    from ._page import check_ours, markdown, page_places, write_pages
+    from ._page import markdown, page_place, write_page
     from .tables import table
 
     for name in options.tables:
         table(name)  # an unknown one is said before anything is done
-    check_ours(list(page_places(options.results, options.budget).values()))
+    page_place(options.results, options.budget)
     failed = 0
     grids = _shown(options) if options.show else []
     if not options.show:
@@ -83,11 +89,11 @@ def run(options: argparse.Namespace) -> int:
         )  # fmt: skip
         failed = counts["failed"]
         say(options, "{computed} cells computed, {before} were there, {failed} failed".format(**counts))
-    pages = write_pages(options.results, budget=options.budget)
+    page = write_page(options.results, budget=options.budget)
     if options.show:
         say(options, markdown(grids, findings(options.results, budget=options.budget)))
     if not options.quiet:
-        print("pages -> " + ", ".join(str(path) for path in pages.values()), file=sys.stderr)
+        print(f"page -> {page}", file=sys.stderr)
     return 1 if failed else 0
 
 

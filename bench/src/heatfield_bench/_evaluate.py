@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import accuracy_score, f1_score, recall_score
-from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from heatfield import HFSDescriptor
+import heatfield
+from heatfield import HFSClassifier, HFSDescriptor
 from heatfield._base.check import Array, HeatFieldWarning
+from heatfield._base.files import write_atomically
 from heatfield.features.layout import ROUND_OFF, Layout
-from heatfield.models.read_out import RoundOffScaler, magnitudes
+from heatfield.models.heads import Readout, Scaling
+from heatfield.models.read_out import Candidate, Prepared, RoundOffScaler, fit_classifier, magnitudes
+from heatfield.options import Head
 
 from ._methods import Method, epochs_within, made, name_of
 from ._sets import Loaded
@@ -28,7 +34,53 @@ from ._sets import Loaded
 # Splits of a descriptor row that are trained together.
 TOGETHER = 20
 MOST_KEPT = 32  # tables of features
-Kept = dict[str, Any]  # features by what they are of
+
+
+class Kept(dict[str, Any]):
+    """Features by what they are of: the last ones in memory, those of descriptors in a folder too."""
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        super().__init__()
+        self.folder = None if folder is None else Path(folder)
+
+    def of(self, name: str, compute: Callable[[], Any]) -> Any:
+        """What was kept under a name, or computed now and kept."""
+        if name not in self:
+            self[name] = compute()
+            while len(self) > MOST_KEPT:
+                del self[next(iter(self))]  # the oldest
+        return self[name]
+
+    def stored(self, name: str, compute: Callable[[], tuple[Array, Seconds]]) -> tuple[Array, Seconds]:
+        """`of`, from a file of the folder where this code of the library wrote one."""
+
+        def read_or_write() -> tuple[Array, Seconds]:
+            if self.folder is None:
+                return compute()
+            place = self.folder / f"{hashlib.sha256(f'{source_hash()} {name}'.encode()).hexdigest()[:32]}.npz"
+            if place.exists():
+                with np.load(place) as file:
+                    return file["table"], {what: float(file[what]) for what in file if what != "table"}
+            table, seconds = compute()
+            content = io.BytesIO()
+            np.savez(content, allow_pickle=False, table=table, **seconds)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(place, content.getvalue())
+            return table, seconds
+
+        return self.of(name, read_or_write)
+
+
+Seconds = dict[str, float]
+
+
+@cache
+def source_hash() -> str:
+    """Of all code of the library, native and Python: features of other code are computed again."""
+    root, digest = Path(heatfield.__file__).parent, hashlib.sha256()
+    for file in sorted([*root.rglob("*.py"), *root.glob("*.so")]):
+        digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 def evaluate(
@@ -118,10 +170,11 @@ def _descriptor(
         chosen = splits[first : first + TOGETHER]
         results = read_out(
             recipe, layout, [t for t, _ in tables], data.labels, [data.tests[k] for k in chosen],
-            list(chosen), trains=[train_rows(data, k, recipe) for k in chosen],
+            list(chosen), trains=[train_rows(data, k, recipe) for k in chosen], n_dims=data.n_dims,
         )  # fmt: skip
-        for split, (said, took) in zip(chosen, results, strict=True):
-            yield split, said, known | {"seconds": {"extract": round(seconds, 3), **took}}
+        for split, (said, took, more) in zip(chosen, results, strict=True):
+            taken = {name: round(value, 3) for name, value in seconds.items()} | took
+            yield split, said, known | {"seconds": taken} | more
 
 
 def _deviation(features: Array, after: Array) -> float:
@@ -146,7 +199,8 @@ def _estimator(
         first = made(method.kind, options, random_state=0, progress=False, n_jobs=n_jobs)
         return first.point_table(data.clouds), time.perf_counter() - started
 
-    table, took = _from(kept, f"{data.content} points {options}", compute) if learned else (None, 0.0)
+    kept = Kept() if kept is None else kept
+    table, took = kept.of(f"{data.content} points {options}", compute) if learned else (None, 0.0)
     for split in splits:
         test = data.tests[split]
         train = train_rows(data, split, recipe)
@@ -195,36 +249,25 @@ def layout_of(method: Method, n_dims: int, width: int = 0) -> Layout:
 
 def features_of(
     method: Method, data: Loaded, change: Change, kept: Kept | None = None, *, n_jobs: int = 1
-) -> tuple[Array, float]:
-    """Descriptors (N, columns) of all clouds after a change, and the seconds that computing them took."""
+) -> tuple[Array, Seconds]:
+    """Descriptors (N, columns) of all clouds after a change, and seconds of the clock and of all cores."""
 
-    def compute() -> tuple[Array, float]:
+    def compute() -> tuple[Array, Seconds]:
         clouds = changed(data.clouds, change)
         descriptor = made(method.kind, method.options, n_jobs=n_jobs)
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         table = np.asarray(descriptor.fit_transform(clouds), dtype=np.float64)
-        seconds = time.perf_counter() - started
+        seconds = {"extract": time.perf_counter() - started, "extract_cpu": time.process_time() - used}
         if table.ndim != 2 or len(table) != len(clouds) or not table.shape[1]:
             wanted = f"a row for each of {len(clouds)} clouds"
             raise ValueError(f"fit_transform of {method.name!r} must give {wanted}, got shape {table.shape}")
         return table, seconds
 
     name = f"{data.content} {name_of(method.kind)} {dict(method.options)} {change.label}"
-    table, seconds = _from(kept, name, compute)
+    table, seconds = (Kept() if kept is None else kept).stored(name, compute)
     if method.blocks is None:
         return table, seconds
     return table[:, _chosen(method, descriptor_of(method, data.n_dims).layout())[1]], seconds
-
-
-def _from(kept: Kept | None, name: str, compute: Callable[[], Any]) -> Any:
-    """What was kept under a name, or computed now and kept."""
-    if kept is None:
-        return compute()
-    if name not in kept:
-        kept[name] = compute()
-        while len(kept) > MOST_KEPT:
-            del kept[next(iter(kept))]  # the oldest
-    return kept[name]
 
 
 def _chosen(method: Method, whole: Layout) -> tuple[Layout, Any]:
@@ -242,56 +285,75 @@ def _chosen(method: Method, whole: Layout) -> tuple[Layout, Any]:
 def read_out(
     recipe: dict[str, Any], layout: Layout, tables: Sequence[Array], labels: NDArray,
     tests: Sequence[NDArray[np.bool_]], seeds: Sequence[int],
-    *, trains: Sequence[NDArray[np.bool_]] | None = None,
-) -> list[tuple[list[NDArray], dict[str, float]]]:  # fmt: skip
+    *, trains: Sequence[NDArray[np.bool_]] | None = None, n_dims: int = 3,
+) -> list[tuple[list[NDArray], Seconds, dict[str, Any]]]:  # fmt: skip
     """Train on the first table, split by split, and predict the test rows of all tables.
 
     The first table holds the clouds as they are; the others are the same clouds after a change. For each
-    split the labels of the test rows by every table, and seconds of training and prediction.
+    split the labels of the test rows by every table, seconds, and what "auto" chose.
     """
     chosen = [~test for test in tests] if trains is None else list(trains)
-    classes, positions = np.unique(labels, return_inverse=True)
-    scaled = [_scaler(layout).fit(tables[0][train]) for train in chosen]
-    started = time.perf_counter()
+    started, used = time.perf_counter(), time.process_time()
     with threadpool_limits(1):
-        models = _trained(
-            recipe,
-            [scale.transform(tables[0][train]) for scale, train in zip(scaled, chosen, strict=True)],
-            [positions[train] for train in chosen],
-            len(classes),
-            seeds,
-        )
-        training = (time.perf_counter() - started) / len(chosen)
+        rows, known = [tables[0][train] for train in chosen], [labels[train] for train in chosen]
+        if recipe["head"] in ("auto", "default"):
+            models = [_chosen_head(recipe, n_dims, *pair) for pair in zip(rows, known, strict=True)]
+        else:
+            models = [(head, {}) for head in _heads(recipe, layout, rows, known, seeds)]
+        spent = {"train": time.perf_counter() - started, "train_cpu": time.process_time() - used}
+        spent = {name: round(value / len(chosen), 3) for name, value in spent.items()}
         found = []
-        for model, scale, test in zip(models, scaled, tests, strict=True):
+        for (predict, more), test in zip(models, tests, strict=True):
             started = time.perf_counter()
-            said = [classes[model(scale.transform(table[test]))] for table in tables]
+            said = [predict(table[test]) for table in tables]
             seconds = (time.perf_counter() - started) / len(tables)
-            found.append((said, {"train": round(training, 3), "predict": round(seconds, 4)}))
+            found.append((said, spent | {"predict": round(seconds, 4)}, more))
     return found
 
 
-def _scaler(layout: Layout) -> Any:
-    return RoundOffScaler(ROUND_OFF[np.dtype(np.float64)], magnitudes(layout))
+Predict = Callable[[Array], NDArray]
 
 
-def _trained(
-    recipe: dict[str, Any], tables: list[Array], labels: list[NDArray], n_classes: int, seeds: Sequence[int]
-) -> list[Any]:
-    """For each table a function from standardised rows to positions of classes."""
+def _heads(
+    recipe: dict[str, Any], layout: Layout, tables: list[Array], labels: list[NDArray], seeds: Sequence[int]
+) -> list[Predict]:
+    """For each table a function from rows to labels."""
+    scaler = RoundOffScaler(ROUND_OFF[np.dtype(np.float64)], magnitudes(layout))
+    classes = np.unique(np.concatenate(labels))
+    training = [
+        Prepared.of(table, np.searchsorted(classes, own), scaler, recipe.get("normalise", "standard"))
+        for table, own in zip(tables, labels, strict=True)
+    ]
     if recipe["head"] == "mlp":
         from ._mlps import train_mlps
 
-        networks = train_mlps(tables, labels, n_classes, seeds, max_epochs=recipe["epochs"])
-        return [lambda rows, net=net: net.scores(rows).argmax(axis=1) for net in networks]
-    heads: dict[str, Any] = {
-        "lda": lambda _: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
-        "svm": lambda seed: SVC(C=10.0, break_ties=True, random_state=seed),
-    }
-    return [
-        heads[recipe["head"]](seed).fit(table, label).predict
-        for table, label, seed in zip(tables, labels, seeds, strict=True)
-    ]
+        rows, known = [own.rows for own in training], [own.target for own in training]
+        networks = train_mlps(rows, known, len(classes), seeds, max_epochs=recipe["epochs"])
+        pairs = zip(training, networks, strict=True)
+        return [partial(_by_network, own.scaling, network, classes) for own, network in pairs]
+    found: list[Predict] = []
+    for own, seed in zip(training, seeds, strict=True):
+        head = fit_classifier(Candidate("", recipe["head"]), own, Head(random_state=seed), None)
+        found.append(partial(_by_head, Readout(own.scaling, head), classes))
+    return found
+
+
+def _by_network(scaling: Scaling, network: Any, classes: NDArray, rows: Array) -> NDArray:
+    return classes[network.scores(scaling.rows(rows)).argmax(axis=1)]
+
+
+def _by_head(readout: Readout, classes: NDArray, rows: Array) -> NDArray:
+    return classes[readout.predict(rows)]
+
+
+def _chosen_head(
+    recipe: dict[str, Any], n_dims: int, table: Array, labels: NDArray
+) -> tuple[Predict, dict[str, Any]]:
+    """What the library itself chooses, and its name."""
+    options = {} if recipe["head"] == "default" else recipe["options"]
+    model = HFSClassifier(**options, head="auto").fit_features(table, labels, n_dims=n_dims)
+    scores = model.head_scores_
+    return model.predict_features, {"chosen": max(scores, key=scores.__getitem__)}
 
 
 @dataclass(frozen=True)

@@ -219,6 +219,7 @@ def score_grid(
     sets: Sequence[DataSet],
     *,
     table: str,
+    task: str = "accuracy",
     metric: str | None = None,
 ) -> Grid:
     """Methods, each with its label, by data sets, beside the figures of one of the paper's tables.
@@ -228,9 +229,7 @@ def score_grid(
     cells: dict[str, list[Cell]] = {}
     for label, method in ((label, METHODS[name]) for label, name in rows):
         cells[label] = [
-            record_cell(
-                found_record(context, "accuracy", e, method), published(table, method, e), metric=metric
-            )
+            record_cell(found_record(context, task, e, method), published(table, method, e), metric=metric)
             for e in sets
         ]
     kept = [i for i in range(len(sets)) if any(row[i].ours is not None for row in cells.values())]

@@ -37,8 +37,8 @@ class Context:
     methods: Sequence[str] | None = None
     groups: Mapping[str, Any] = field(default_factory=dict)  # of files, by data set
     n_jobs: int = 1  # threads of feature extraction
-    kept: Kept = field(default_factory=dict)
-    _held: tuple[tuple[str, Size], Loaded] | None = None
+    kept: Kept = field(default_factory=Kept)
+    _held: tuple[tuple[str, Size, Protocol], Loaded] | None = None
     _known: tuple[dict[str, DataSet], list[str]] | None = None
 
     def known(self) -> tuple[dict[str, DataSet], list[str]]:
@@ -70,10 +70,10 @@ class Context:
 
     def load(self, entry: DataSet, size: Size) -> Loaded:
         """A data set; the last one is held in memory."""
-        if self._held is None or self._held[0] != (entry.name, size):
+        wanted = entry.name, size, entry.protocol
+        if self._held is None or self._held[0] != wanted:
             self._held = None
-            loaded = load(entry, self.folders.get(entry.name), size)
-            self._held = (entry.name, size), loaded
+            self._held = wanted, load(entry, self.folders.get(entry.name), size)
         return self._held[1]
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import heatfield
 from heatfield._base.check import check_choice
-from heatfield.features.layout import PAPER_BLOCKS
-from heatfield.models.read_out import HEADS
+from heatfield.features.layout import PAPER_BLOCKS, VARIANT_BLOCKS
+from heatfield.models.read_out import HEADS, NORMALISATIONS
 
 from . import _tools
 from ._sets import DataSet, Size
@@ -71,8 +71,10 @@ class Method:
         Of the estimator; plain values, since they are kept in the record.
     blocks : tuple of str, optional
         Of a descriptor: only these of its blocks.
-    head : "mlp", "lda" or "svm"
-        Of a descriptor.
+    head : "mlp", "lda", "svm", "auto" or "default"
+        Of a descriptor; "auto" is the choice of `HFSClassifier`, "default" its choice of the variant too.
+    normalise : "standard" or "rank"
+        Of the features that the head reads.
     reduced, smoke : mapping
         Options that differ at these budgets; of descriptors nothing is reduced. ``steps`` is no option of the
         estimator: it bounds the steps of the optimiser, and the number of epochs follows from the data.
@@ -103,6 +105,7 @@ class Method:
     options: Mapping[str, Any] = field(default_factory=dict)
     blocks: tuple[str, ...] | None = None
     head: str = "mlp"
+    normalise: str = "standard"
     reduced: Mapping[str, Any] = field(default_factory=dict)
     smoke: Mapping[str, Any] = field(default_factory=dict)
     group: str = "main"
@@ -114,7 +117,8 @@ class Method:
 
     def __post_init__(self) -> None:
         check_choice(self.family, "family", FAMILIES)
-        check_choice(self.head, "head", HEADS)
+        check_choice(self.head, "head", (*HEADS, "auto", "default"))
+        check_choice(self.normalise, "normalise", NORMALISATIONS)
         if isinstance(self.extras, str):
             raise ValueError(f"extras must be a tuple of names, got {self.extras!r}")
         if not isinstance(self.kind, type):
@@ -192,6 +196,7 @@ class Method:
             recipe |= {"head": self.head, "epochs": 60 if budget == "smoke" else 3000}
             recipe |= {"blocks": list(self.blocks)} if self.blocks else {}
             recipe |= {"trainer": TRAINER} if self.head == "mlp" else {}
+            recipe |= {"normalise": self.normalise} if self.normalise != "standard" else {}
         return Plan(recipe, size, splits, label)
 
 
@@ -250,10 +255,8 @@ def _baselines() -> Iterable[Method]:
 
 def _hfs(name: str, variant: str, published: Mapping[str, str] | None = None, **more: Any) -> Method:
     options = {"variant": variant, **more.pop("options", {})}
-    return Method(
-        name, "descriptor", heatfield.HFSDescriptor, options, cost=4.0, published=_figures(published or {}),
-        **more,
-    )  # fmt: skip
+    own: dict[str, Any] = {"cost": 4.0, "published": _figures(published or {})} | more
+    return Method(name, "descriptor", heatfield.HFSDescriptor, options, **own)
 
 
 def _learned(name: str, variant: str, published: Mapping[str, str] | None = None, **more: Any) -> Method:
@@ -380,9 +383,22 @@ def _variants() -> Iterable[Method]:
         yield _learned(f"HFS-full, {name}", "full", options=own, group="variants")
 
 
+def _descriptors() -> Iterable[Method]:
+    """Closed-form descriptors, each with the heads that need no network."""
+    for variant in ("desc", "joint", "oriented"):
+        if variant not in VARIANT_BLOCKS:
+            continue
+        for head, normalise in (("lda", "standard"), ("lda", "rank"), ("auto", "standard")):
+            name = f"{variant}, {'rank ' if normalise == 'rank' else ''}{head}"
+            cost = 40.0 if head == "auto" else 4.0
+            yield _hfs(name, variant, head=head, normalise=normalise, group="descriptors", cost=cost)
+    widest = heatfield.HFSClassifier().descriptor_options()["variant"]
+    yield _hfs("the default", widest, head="default", group="descriptors", cost=50.0)
+
+
 # In the order in which tables show them.
 METHODS: dict[str, Method] = {
     method.name: method
-    for methods in (_baselines(), _ours(), _ablation(), _scales(), _variants())
+    for methods in (_baselines(), _ours(), _ablation(), _scales(), _variants(), _descriptors())
     for method in methods
 }

@@ -1,4 +1,4 @@
-"""The tables as Markdown and LaTeX: ours, the paper's, the difference, and how a cell was computed."""
+"""The tables as Markdown: ours, the paper's, the difference, and how a cell was computed."""
 
 from __future__ import annotations
 
@@ -21,46 +21,32 @@ LEGEND = (
     "95 % of its training clouds, `other folds` where its folds are not those of the other rows. `k of n` "
     "are the splits that are done, where some are missing."
 )
-# What every page begins with, so that no other file is replaced.
-HEADS = {
-    ".md": "# Experiments\n\nWritten by `heatfield bench --show`",
-    ".tex": "% Written by heatfield bench --show.",
-}
-WIDEST = 200  # characters of a line of Markdown
+# What the page begins with, so that no other file is replaced.
+HEAD = "# Experiments\n\nWritten by `heatfield bench --show`"
+WIDEST = 200  # characters of a line
 
 
-def write_pages(results: str | Path, *, budget: str) -> dict[str, Path]:
-    """Write the two pages of all tables into the folder of results."""
+def write_page(results: str | Path, *, budget: str) -> Path:
+    """Write the page of all tables into the folder of results."""
     from ._run import show
 
-    grids = show(budget=budget, results=results)
-    found = findings(results, budget=budget)
-    pages = {"markdown": markdown(grids, found), "latex": latex(grids)}
-    places = page_places(results, budget)
+    text = markdown(show(budget=budget, results=results), findings(results, budget=budget))
+    place = page_place(results, budget)
     Path(results).mkdir(parents=True, exist_ok=True)
-    check_ours(list(places.values()))
-    for kind, text in pages.items():
-        write_atomically(places[kind], text.encode())
-    return places
+    write_atomically(place, text.encode())
+    return place
 
 
-def page_places(results: str | Path, budget: str) -> dict[str, Path]:
-    """Where the pages of a budget are."""
-    name = "tables-smoke" if budget == "smoke" else "tables"
-    suffixes = {"markdown": ".md", "latex": ".tex"}
-    return {kind: Path(results) / f"{name}{suffix}" for kind, suffix in suffixes.items()}
-
-
-def check_ours(places: Sequence[Path]) -> None:
-    """A ValueError where a file that would be replaced was not written by this command."""
-    for place in places:
-        if place.exists():
-            with open_regular(place) as file:
-                start = file.read(200)
-            if not start.startswith(HEADS[place.suffix].encode()):
+def page_place(results: str | Path, budget: str) -> Path:
+    """Where the page of a budget is; a ValueError where a file of somebody else is there."""
+    place = Path(results) / ("tables-smoke.md" if budget == "smoke" else "tables.md")
+    if place.exists():
+        with open_regular(place) as file:
+            if not file.read(len(HEAD)).startswith(HEAD.encode()):
                 raise ValueError(
                     f"{place} was not written by heatfield bench: give another folder of results"
                 )
+    return place
 
 
 def number(value: float, digits: int) -> str:
@@ -89,7 +75,7 @@ def parts(cell: Cell) -> tuple[str, str, list[str]]:
 
 def markdown(grids: Sequence[Grid], found: Sequence[str], *, folder: str = "") -> str:
     """All tables, and what was found; ``folder`` is where the files of results are, seen from the page."""
-    lines = [f"{HEADS['.md']}; no figure is typed by hand.", "", *_wrapped(LEGEND), ""]
+    lines = [f"{HEAD}; no figure is typed by hand.", "", *_wrapped(LEGEND), ""]
     for grid in grids:
         lines += [f"## {grid.title}", ""]
         rows = [(label, [_markdown_cell(cell) for cell in cells]) for label, cells in grid.rows]
@@ -133,34 +119,3 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 def _markdown_cell(cell: Cell) -> str:
     own, bracket, remarks = parts(cell)
     return " ".join(filter(None, [own, bracket, ", ".join(remarks)]))
-
-
-def latex(grids: Sequence[Grid]) -> str:
-    """A table each, for booktabs."""
-    lines = [f"{HEADS['.tex']} Needs booktabs.", ""]
-    for grid in grids:
-        heads = " & ".join(map(_tex, grid.columns))
-        lines += [
-            r"\begin{table}", rf"\caption{{{_tex(grid.title)}}}", rf"\label{{tab:{grid.name}}}",
-            rf"\begin{{tabular}}{{l{'c' * len(grid.columns)}}}", r"\toprule", rf" & {heads} \\", r"\midrule",
-        ]  # fmt: skip
-        for label, cells in grid.rows:
-            lines.append(f"{_tex(label)} & {' & '.join(map(_tex_cell, cells))} " + r"\\")
-        lines += [r"\bottomrule", r"\end{tabular}"]
-        lines += [rf"\par {_tex(note)}" for note in grid.notes] + [r"\end{table}", ""]
-    return "\n".join(lines)
-
-
-def _tex(text: str) -> str:
-    out = text.replace("\\", r"\textbackslash ")
-    for sign in "&%$#_{}":
-        out = out.replace(sign, f"\\{sign}")
-    for sign, word in (("~", r"\textasciitilde "), ("^", r"\textasciicircum "), ("±", r"$\pm$")):
-        out = out.replace(sign, word)
-    return out
-
-
-def _tex_cell(cell: Cell) -> str:
-    own, bracket, remarks = parts(cell)
-    mark = rf"\textsuperscript{{{_tex(', '.join(remarks))}}}" if remarks else ""
-    return f"{_tex(own)}{mark} {_tex(bracket)}".strip()

@@ -21,7 +21,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from numbers import Real
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import heatfield
@@ -30,22 +32,34 @@ from heatfield._base.arrays import open_regular
 FORMAT = 1
 HEADER = "heatfield_bench"  # the name in the first line
 LONGEST = 1 << 20  # characters of a line
-# What a cell of a task must hold: the name of each part, and what is in it.
-NUMBERS = dict[str, float]
-ANY = int | float  # NaN too
+# What the lines of a file hold. A question mark ends the name of what may be missing, a star stands for any
+# names, at least one; a tuple is a list of as many.
+NUMBERS = {"*": float}
+PAIR = (Real, Real)  # NaN too
+SCORED = {"scores": {"*": NUMBERS}, "test": int}
+LINES: dict[str, dict[str, Any]] = {
+    "machine": {"id": str},
+    "data": {
+        "data": str, "content?": str | None, "splits?": str | None,
+        "protocol": {"count": int, "metric?": str},
+    },
+    "cell": {
+        "task": str, "data": str, "method": str, "budget": str, "date": str, "content?": str | None,
+        "splits?": str | None, "recipe": dict, "size": (int | None, int | None), "split": int,
+        "epochs?": int, "train_accuracy?": float, "deviation?": {"*": Real}, "changed?": NUMBERS,
+    },
+}  # fmt: skip
+# And the cells of each task.
 PARTS: dict[str, dict[str, Any]] = {
-    "accuracy": {"scores": dict[str, NUMBERS], "test": int},
-    "rotation": {"scores": dict[str, NUMBERS], "test": int, "changed": NUMBERS},
-    "robustness": {"scores": dict[str, NUMBERS], "test": int},
+    "accuracy": SCORED,
+    "rotation": SCORED | {"changed": NUMBERS},
+    "robustness": SCORED,
+    "descriptors": SCORED | {"seconds": NUMBERS, "columns": int},
     "runtime": {"seconds": NUMBERS},
-    "dimension": {"estimates": dict[str, tuple[ANY, ANY]]},
-    "summary": {"classes": int, "clouds": int, "points": tuple[int, int, int], "alignment": float},
-    "earlier": {"scores": dict[str, NUMBERS]},
+    "dimension": {"estimates": {"*": PAIR}},
+    "summary": {"classes": int, "clouds": int, "points": (int, int, int), "alignment": float},
+    "earlier": {"scores": {"*": NUMBERS}},
 }
-
-# What a cell may hold.
-OPTIONAL = {"epochs": int, "train_accuracy": float, "deviation": dict[str, ANY], "changed": NUMBERS}
-
 # Content of data from generators that were replaced. Results on it are shown until there is one on the data
 # of now, never beside it. Results without any content are of the generators before the first change.
 FORMER = {
@@ -287,55 +301,38 @@ def _parsed(text: bytes) -> Any:
 def _fault(line: Any) -> str:
     """What is wrong with a line, or nothing."""
     kind = line.get("kind") if isinstance(line, dict) else None
-    if kind == "machine":
-        return "" if isinstance(line.get("id"), str) else "a machine without its mark"
-    if kind == "data":
-        protocol = line.get("protocol")
-        known = isinstance(line.get("data"), str)
-        known &= all(_fits(line.get(name), str | None) for name in ("content", "splits"))
-        whole = known and isinstance(protocol, dict) and _fits(protocol.get("count"), int)
-        scored = whole and isinstance(protocol.get("metric", ""), str)
-        return "" if scored else "data without a name, a content or a protocol"
-    if kind != "cell":
+    if not isinstance(kind, str) or kind not in LINES:
         return "not a line of results"
-    kinds: dict[str, Any] = dict.fromkeys(("task", "data", "method", "budget", "date"), str)
-    kinds |= dict.fromkeys(("content", "splits"), str | None)  # None: no data set, or an old record
-    parts = (
-        kinds
-        | {"recipe": dict, "size": list, "split": int}
-        | PARTS.get(str(line.get("task")), {"task": None})
-    )
-    parts |= {name: kind for name, kind in OPTIONAL.items() if name in line and name not in parts}
-    wrong = [name for name, kind in parts.items() if not _fits(line.get(name), kind)]
-    if not wrong and line["task"] == "dimension":  # the recipe names what was estimated
-        named = line["recipe"].get("manifolds")
-        wrong = (
-            [] if isinstance(named, list) and {*map(str, named)} <= {*line["estimates"]} else ["estimates"]
-        )
-    if not wrong and (len(line["size"]) != 2 or not all(_fits(n, int | None) for n in line["size"])):
-        wrong = ["size"]
-    return f"a result whose {', '.join(map(repr, wrong))} cannot be" if wrong else ""
+    wrong = _wrong(line, LINES[kind])
+    if kind == "cell" and not wrong:
+        task = line["task"]
+        wrong = _wrong(line, PARTS[task]) if task in PARTS else ["task"]
+        if task == "dimension" and not wrong:  # the recipe names what was estimated
+            named = line["recipe"].get("manifolds")
+            known = isinstance(named, list) and {*map(str, named)} <= {*line["estimates"]}
+            wrong = [] if known else ["estimates"]
+    what = {"machine": "a machine", "data": "data", "cell": "a result"}[kind]
+    return f"{what} whose {', '.join(map(repr, wrong))} cannot be" if wrong else ""
+
+
+def _wrong(found: Mapping[str, Any], kinds: Mapping[str, Any]) -> list[str]:
+    """The names of what is missing, or not what it must be."""
+    asked = {name.rstrip("?"): kind for name, kind in kinds.items() if name[-1] != "?" or name[:-1] in found}
+    return [name for name, kind in asked.items() if not _fits(found.get(name), kind)]
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value is what a part must hold: a class, int or None, or a dictionary of names to those."""
-    if kind is None:
-        return False
-    if kind in (int | None, str | None):
-        return value is None or _fits(value, kind.__args__[0])
-    if kind == ANY:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(kind, dict):
+        if not isinstance(value, dict) or "*" not in kind:
+            return isinstance(value, dict) and not _wrong(value, kind)
+        return bool(value) and all(_fits(part, kind["*"]) for part in value.values())
+    if isinstance(kind, tuple):
+        return isinstance(value, list) and len(value) == len(kind) and all(map(_fits, value, kind))
+    if isinstance(kind, UnionType):
+        return any(_fits(value, one) for one in kind.__args__)
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    if isinstance(kind, type):
-        return isinstance(value, kind)
-    inner = kind.__args__[1]
-    if kind.__origin__ is tuple:  # a list of so many
-        right = isinstance(value, list) and len(value) == len(kind.__args__)
-        return right and all(_fits(part, inner) for part in value)
-    return isinstance(value, dict) and bool(value) and all(_fits(part, inner) for part in value.values())
+        return _fits(value, Real) and math.isfinite(value)
+    return isinstance(value, kind) and not isinstance(value, bool) and (kind is not int or value >= 0)
 
 
 def _ends_with_newline(place: Path) -> bool:

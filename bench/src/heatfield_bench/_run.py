@@ -23,6 +23,7 @@ from heatfield._base.check import check_choice, check_count, thread_count
 from heatfield._base.summary import plural
 from heatfield.options import Run, takes
 
+from ._evaluate import Kept
 from ._grid import Grid, mean_of
 from ._jobs import Context, Job, method_named
 from ._methods import BUDGETS, METHODS
@@ -44,6 +45,7 @@ def run(
     data: Mapping[str, str | Path] | None = None,
     groups: Mapping[str, str | Path | Mapping[str, str]] | None = None,
     results: str | Path = "heatfield-experiments",
+    features: str | Path | None = None,
     sets: str | Sequence[str] | None = None,
     methods: str | Sequence[str] | None = None,
     splits: int | None = None,
@@ -68,6 +70,9 @@ def run(
         of their own.
     results : path-like
         Folder of the results, of one run at a time. A run goes on with what is there.
+    features : path-like, optional
+        Folder that keeps the features of descriptors from run to run; those of other code of the library are
+        computed again.
     sets, methods : str or sequence of str, optional
         Only these. The table "dimension" has manifolds of its own and is passed over where sets are given.
     splits : int, optional
@@ -99,6 +104,7 @@ def run(
     (2, ('Processes',))
     """
     context = new_context(budget, data, results, sets, methods, groups)
+    context.kept = Kept(features)
     if splits is not None:
         check_count(splits, "splits", 1)
     jobs = [replace(job, splits=job.splits[:splits]) for job in asked_jobs(context, tables)]
@@ -345,7 +351,8 @@ def _tasks(run: _Run, jobs: Sequence[Job]) -> list[Task]:
     context, mark = run.context, uuid4().hex
     if run.options.executor is not None:  # that means the same in every process: paths are absolute
         folders = {name: Path(os.path.abspath(folder)) for name, folder in context.folders.items()}
-        context = Context(Store(os.path.abspath(context.store.folder)), context.budget, folders)
+        place, kept = Store(os.path.abspath(context.store.folder)), Kept(context.kept.folder)
+        context = Context(place, context.budget, folders, kept=kept)
     found = []
     for job in jobs:
         wanted = run.open_splits(job, job.splits)

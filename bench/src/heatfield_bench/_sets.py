@@ -53,7 +53,7 @@ class Protocol:
     kind : "splits" or "folds"
     count : int
     share : float
-        Part of every class that is tested; of folds 1 / count.
+        Part of every class that is tested; of folds that are drawn r times r / count.
     metric : "oa" or "macc"
         Overall accuracy, or its mean over classes.
 
@@ -92,8 +92,14 @@ class Protocol:
         tests : list of (N,) bool arrays
         """
         if self.kind == "folds":
-            fold = make_folds(clouds, labels, self.count)
-            return [fold == k for k in range(self.count)]
+            draws = max(1, int(self.count * self.share + 1e-9))
+            folds = self.count // draws
+            fold = make_folds(clouds, labels, folds)
+            tests = [fold == k for k in range(folds)]
+            for seed in range(1, draws):
+                drawn = split_folds(labels, folds, random_state=seed)
+                tests += [np.isin(np.arange(len(fold)), rows) for _, rows in drawn]
+            return tests
         return list(make_splits(clouds, labels, self.count, test_share=self.share))
 
 

@@ -13,15 +13,13 @@ from heatfield._base import optional
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Sums may be reordered and contracted so that they vectorise. Never "fast": that would assume NaN away.
-SUMS = {"contract", "reassoc", "nsz", "arcp"}
 # What an extra brings: the modules that must be importable.
 EXTRAS = {"torch": ("torch",), "open3d": ("open3d",), "persistence": ("gudhi", "multipers", "xgboost")}
 
 
-def compiled(fastmath: set[str] | None = None) -> Callable[[F], F]:
-    """A decorator that compiles at the first call and finds the result on disk afterwards."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath or False)
+def compiled(function: F) -> F:
+    """Compiled at the first call, and found on disk afterwards."""
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
 
 
 def install(extras: str) -> str:

@@ -242,7 +242,7 @@ def sliced(complex_: Bifiltration, degree: int, thresholds: Array, *, maps: bool
     return Slices(starts, birth, death, source, target)
 
 
-@compiled()
+@compiled
 def _last(bits: Any, word: int) -> int:
     """The place of the last bit at or before a word; -1 if there is none."""
     while word >= 0:
@@ -258,18 +258,18 @@ def _last(bits: Any, word: int) -> int:
     return -1
 
 
-@compiled()
+@compiled
 def _flip(bits: Any, place: int) -> None:
     bits[place >> 6] ^= np.uint64(1) << np.uint64(place & 63)
 
 
-@compiled()
+@compiled
 def _add(to: Any, other: Any, words: int) -> None:
     for w in range(words):
         to[w] ^= other[w]
 
 
-@compiled()
+@compiled
 def _insert(column: int, matrix: Any, track: Any, tracked: bool, owner: Any) -> int:
     """Reduce a new column and those that it displaces; the column that ended as zero, or -1.
 
@@ -293,7 +293,7 @@ def _insert(column: int, matrix: Any, track: Any, tracked: bool, owner: Any) -> 
             _add(track[column], track[other], (other >> 6) + 1)
 
 
-@compiled()
+@compiled
 def _reduce(
     lower: Any, upper: Any, n_below: int, entry: Any, entry_upper: Any, radius: Any, radius_upper: Any,
     n_slices: int, maps: bool,

@@ -206,7 +206,7 @@ COLUMNS = 10
 DEPTH = 64
 
 
-@compiled()
+@compiled
 def _gap_and_reach_squared(at: Any, node: Any) -> Any:
     """Smallest and largest squared distance of a place to a box (2, 3)."""
     low = high = 0.0
@@ -218,7 +218,7 @@ def _gap_and_reach_squared(at: Any, node: Any) -> Any:
     return low, high
 
 
-@compiled()
+@compiled
 def node_moments(sources: Any, begin: Any, size: Any) -> Any:
     """Count, mean and sums of products of deviations from the mean, for each node (count, 10)."""
     m = sources.shape[1]
@@ -256,7 +256,7 @@ def node_moments(sources: Any, begin: Any, size: Any) -> Any:
     return out
 
 
-@compiled()
+@compiled
 def _add_product(row: Any, weight: float, x: float, y: float, z: float) -> None:
     row[4] += weight * x * x
     row[5] += weight * x * y
@@ -266,7 +266,7 @@ def _add_product(row: Any, weight: float, x: float, y: float, z: float) -> None:
     row[9] += weight * z * z
 
 
-@compiled()
+@compiled
 def ball_moments(
     sources: Any,
     nodes: Any,
@@ -335,7 +335,7 @@ def ball_moments(
         _finish(table, out[i])
 
 
-@compiled()
+@compiled
 def _finish(table: Any, out: Any) -> None:
     """Add up the shells, and turn sums into covariances."""
     for a in range(table.shape[0]):

@@ -266,7 +266,7 @@ def landscapes(complex_: Bifiltration, degree: int, resolution: int, count: int)
     return out
 
 
-@compiled()
+@compiled
 def _tents(birth: Any, death: Any, places: Any, largest: Any) -> None:
     """The largest heights at each place of the tents over the bars, from the largest on."""
     count = largest.shape[1]

@@ -49,7 +49,7 @@ def worm_widths(complex_: Bifiltration, degree: int, resolution: int, length: in
     )
 
 
-@compiled()
+@compiled
 def _compose(starts: Any, source: Any, target: Any, owner: Any, words: int) -> Any:
     """table[s, t, i]: the image in slice t of the i-th bar of slice s <= t."""
     n_slices = starts.shape[0] - 1
@@ -68,7 +68,7 @@ def _compose(starts: Any, source: Any, target: Any, owner: Any, words: int) -> A
     return table
 
 
-@compiled()
+@compiled
 def _image(bits: Any, rows: Any, out: Any) -> None:
     """The sum of the rows that a bit set names."""
     out[:] = np.uint64(0)
@@ -85,7 +85,7 @@ def _image(bits: Any, rows: Any, out: Any) -> None:
             left &= left - np.uint64(1)
 
 
-@compiled()
+@compiled
 def _reduced(value: Any, tag: Any, rows: Any, tags: Any, pivot: Any) -> int:
     """Reduce by the rows; the pivot that is left, or -1 where nothing is."""
     words = value.shape[0]
@@ -97,7 +97,7 @@ def _reduced(value: Any, tag: Any, rows: Any, tags: Any, pivot: Any) -> int:
     return at
 
 
-@compiled()
+@compiled
 def _preimage(
     table: Any, bars: Any, mask: Any, space: Any, size: int, work: Any, pivot: Any, out: Any
 ) -> int:
@@ -135,14 +135,14 @@ def _preimage(
     return found
 
 
-@compiled()
+@compiled
 def _masked(space: Any, size: int, mask: Any) -> None:
     for k in range(size):
         for w in range(space.shape[1]):
             space[k, w] &= mask[w]
 
 
-@compiled()
+@compiled
 def _rank(
     table: Any, alive: Any, i: int, j: int, d: int, length: int, limit: Any, zero: Any, work: Any, pivot: Any
 ) -> int:
@@ -198,7 +198,7 @@ def _rank(
     return rank
 
 
-@compiled()
+@compiled
 def _widths(starts: Any, first: Any, end: Any, source: Any, target: Any, length: int, count: int) -> Array:
     n = starts.shape[0] - 1
     out = np.zeros((count, n, n))

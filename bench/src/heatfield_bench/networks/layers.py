@@ -135,7 +135,7 @@ def in_ball(centres: Tensor, points: Tensor, radius: float, count: int) -> tuple
     return out.to(points.device), sizes.to(points.device)
 
 
-@compiled()
+@compiled
 def _ball(centres: Any, points: Any, limit: Any, out: Any, sizes: Any) -> None:
     batch, m, n = points.shape
     count = out.shape[2]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from .._evaluate import NONE, Change
 from .._grid import (
     Cell,
+    Difference,
     Grid,
+    Mean,
     difference,
     found_record,
     mean_of,
@@ -19,7 +26,7 @@ from .._grid import (
 from .._jobs import Context, Job, evaluation
 from .._methods import COUNTS, METHODS, RANGES, Method, Plan
 from .._results import Record
-from .._sets import DataSet
+from .._sets import DataSet, folder_clouds, made_clouds
 
 
 class Table:
@@ -65,11 +72,61 @@ class Table:
     def scores(self, context: Context, title: str = "", **more: Any) -> Grid:
         """All rows by all columns."""
         sets = self.sets(context.recorded())
-        own = {"name": self.name, "table": self.name} | more
+        own = {"name": self.name, "table": self.name, "task": self.task} | more
         return score_grid(context, title=title or self.title, rows=self.rows(), sets=sets, **own)
 
 
-class Main(Table):
+class Compared(Table):
+    """A table with a second one: how far each row is from one of them."""
+
+    base = ""
+    averaged = False  # whether the last column is the mean over the real sets
+
+    def differences(self, context: Context, name: str) -> Grid:
+        """On common splits."""
+        found = {
+            entry: {row: self._difference(context, entry, METHODS[row]) for row, _ in self.rows()}
+            for entry in self.sets(context.recorded())
+        }
+        sets = [entry for entry, gaps in found.items() if gaps[self.base].n]
+        columns = [entry.title for entry in sets] + ["mean of the real sets"] * self.averaged
+        rows = []
+        for row, _ in self.rows():
+            gaps = {entry: found[entry][row] for entry in sets}
+            if row != self.base and any(gap.n for gap in gaps.values()):
+                shown = [*gaps.values(), mean_gap([g for e, g in gaps.items() if e.real])]
+                rows.append((row, [Cell(text=told(gap)) for gap in shown[: len(columns)]]))
+        notes = [
+            "Points, the standard error corrected for overlapping training sets (Nadeau and Bengio 2003), "
+            "and the two-sided probability of as much by chance; not corrected for the number of comparisons."
+        ]
+        title = f"Accuracy minus that of {self.base}, on common splits"
+        source = f"{self.name}.jsonl"
+        return Grid(name, title, tuple(columns), rows, notes if rows else [], source=source)
+
+    def _difference(self, context: Context, entry: DataSet, method: Method) -> Difference:
+        pair = (found_record(context, self.task, entry, m) for m in (method, METHODS[self.base]))
+        return difference(*paired_values(*pair), entry.protocol)
+
+
+def told(gap: Difference) -> str:
+    """A difference as tables show it; nothing where there is none."""
+    if gap.n < 2:
+        return f"{gap.mean:+.1f}, one split" if gap.n else ""
+    chance = "" if np.isnan(gap.p) else f" (p = {gap.p:.2g})"
+    return f"{gap.mean:+.1f} ± {gap.error:.1f}{chance}"
+
+
+def mean_gap(gaps: Sequence[Difference]) -> Difference:
+    """Of independent data sets; n is the fewest splits, 0 where one has none."""
+    if not gaps:
+        return Difference(math.nan, math.nan, math.nan, 0)
+    error = math.sqrt(sum(gap.error**2 for gap in gaps)) / len(gaps)
+    mean = sum(gap.mean for gap in gaps) / len(gaps)
+    return Difference(mean, error, math.nan, min(gap.n for gap in gaps))
+
+
+class Main(Compared):
     """Table 1: every method on every data set, and how far each row is from HFS-desc."""
 
     name, title, base = "main", "Classification accuracy", "HFS-desc"
@@ -94,30 +151,7 @@ class Main(Table):
         titles = [e.title for e in context.recorded() if e.name in former and e.title in grid.columns]
         if titles:
             grid.notes.append(f"{'; '.join(titles)}: results on an earlier generator; to be computed again.")
-        return [grid, self._differences(context)]
-
-    def _differences(self, context: Context) -> Grid:
-        base = METHODS[self.base]
-        sets = [e for e in context.recorded() if found_record(context, "accuracy", e, base)]
-        rows = []
-        for name, _ in self.rows():
-            cells = [Cell(text=self._difference(context, entry, METHODS[name])) for entry in sets]
-            if name != self.base and any(cell.text for cell in cells):
-                rows.append((name, cells))
-        notes = [
-            "Points, the standard error corrected for overlapping training sets (Nadeau and Bengio 2003), "
-            "and the two-sided probability of as much by chance; not corrected for the number of comparisons."
-        ]
-        title = f"Accuracy minus that of {self.base}, on common splits"
-        columns = tuple(e.title for e in sets)
-        return Grid("differences", title, columns, rows, notes if rows else [], source="main.jsonl")
-
-    def _difference(self, context: Context, entry: DataSet, method: Method) -> str:
-        pair = (found_record(context, "accuracy", entry, m) for m in (method, METHODS[self.base]))
-        gap = difference(*paired_values(*pair), entry.protocol)
-        if gap.n < 2:
-            return f"{gap.mean:+.1f}, one split" if gap.n else ""
-        return f"{gap.mean:+.1f} ± {gap.error:.1f} (p = {gap.p:.2g})"
+        return [grid, self.differences(context, "differences")]
 
 
 class Boundary(Main):
@@ -256,4 +290,68 @@ class Variants(Table):
         ]
 
 
-ALL = (Main, Boundary, Ablation, Scales, Persistence, Variants)
+class Descriptors(Compared):
+    """Descriptors in closed form by the heads that read them, on more splits than the other tables have.
+
+    Folds are drawn ten times, the first time as everywhere. Features are computed once for all heads.
+    """
+
+    name = task = "descriptors"
+    title, base, averaged = "Descriptors and heads", "joint, lda", True
+    draws = 10
+
+    def has(self, method: Method) -> bool:
+        return method.group == self.name
+
+    def sets(self, entries: Sequence[DataSet]) -> list[DataSet]:
+        return [self._drawn_again(entry) for entry in entries]
+
+    def _drawn_again(self, entry: DataSet) -> DataSet:
+        protocol, load = entry.protocol, entry.load
+        drawn = isinstance(load, partial) and load.func in (folder_clouds, made_clouds)
+        if protocol.kind != "folds" or not drawn or protocol.count * protocol.share > 1.5:
+            return entry  # splits, folds of the source, or drawn again already
+        return replace(entry, protocol=replace(protocol, count=self.draws * protocol.count))
+
+    def jobs_of(self, context: Context, entry: DataSet, method: Method) -> list[Job]:
+        """Split by split: what is finished is written at once."""
+        return [replace(job, together=False) for job in super().jobs_of(context, entry, method)]
+
+    def grids(self, context: Context) -> list[Grid]:
+        grid = self.scores(context)
+        shown = [entry for entry in self.sets(context.recorded()) if entry.title in grid.columns]
+        real = [i for i, entry in enumerate(shown) if entry.real]
+        rows = [(label, [*cells, _mean_cell([cells[i] for i in real])]) for label, cells in grid.rows]
+        scores = replace(grid, columns=(*grid.columns, "mean of the real sets"), rows=rows)
+        return [scores, self.differences(context, "descriptors_differences"), self._costs(context, shown)]
+
+    def _costs(self, context: Context, sets: Sequence[DataSet]) -> Grid:
+        """Numbers per cloud, and milliseconds of processor time that describing and training take."""
+        rows = []
+        for label, name in self.rows():
+            found = [found_record(context, self.task, entry, METHODS[name]) for entry in sets]
+            if any(record is not None for record in found):
+                rows.append((label, [Cell(text="" if r is None else _cost(r)) for r in found]))
+        notes = (
+            "Numbers per cloud; milliseconds per cloud that describing takes on one thread, and seconds that "
+            "one training takes: processor time, beside whatever else ran.",
+        )
+        columns, title = tuple(entry.title for entry in sets), f"{self.title}: cost"
+        return Grid("descriptors_costs", title, columns, rows, list(notes), source="descriptors.jsonl")
+
+
+def _mean_cell(cells: Sequence[Cell]) -> Cell:
+    """The mean of several data sets; empty where one is missing."""
+    means = [cell.ours.mean for cell in cells if cell.ours is not None]
+    return Cell(Mean(float(np.mean(means)), math.nan, 1)) if means and len(means) == len(cells) else Cell()
+
+
+def _cost(record: Record) -> str:
+    cells = record.cells.values()
+    first = next(iter(cells))
+    ms = 1e3 * first["seconds"]["extract_cpu"] / record.metadata["clouds"]
+    train = float(np.mean([cell["seconds"]["train_cpu"] for cell in cells]))
+    return f"{first['columns']}, {ms:.3g} ms, {train:.2g} s"
+
+
+ALL = (Main, Boundary, Ablation, Scales, Persistence, Descriptors, Variants)

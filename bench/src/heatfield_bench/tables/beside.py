@@ -198,8 +198,8 @@ class Runtime(PerSet):
         (cell,) = record.cells.values()
         seconds = cell["seconds"]
         longer = method.epochs / cell["epochs"] if cell.get("epochs") else 1.0
-        total = seconds["extract"] + seconds["train"] * longer + seconds["predict"]
-        own = [seconds["extract"], seconds["train"], seconds["predict"], sum(seconds.values())]
+        extract, train, predict = (seconds[name] for name in ("extract", "train", "predict"))
+        total, own = extract + train * longer + predict, [extract, train, predict, extract + train + predict]
         return [*(Cell(_one(value)) for value in own), Cell(_one(total), published("runtime", method, entry))]
 
     def grid(self, context: Context, entry: DataSet) -> Grid:
