@@ -126,7 +126,7 @@ def test_threads_change_no_bit_on_the_near_path(monkeypatch):
     [
         ({"method": "quick"}, "method must be one of 'auto', 'dense', 'fast', got 'quick'"),
         ({"tol": 1e-14}, "tol=1e-14 is out of reach in float64: at least 1e-13"),
-        ({"tol": True}, "tol must be a number between 0 and 1, got True"),
+        ({"tol": True}, "tol must be a number above 0 and below 1, got True"),
     ],
 )
 def test_wrong_options(options, message):

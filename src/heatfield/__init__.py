@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-import importlib
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ._base.optional import lazy_names
 
 __version__ = "0.2.0"
 
@@ -25,6 +26,7 @@ _HOME = {
     "FeatureTable": "workflows.describe",
     "report_files": "workflows.report",
     "ReportResult": "workflows.report",
+    "Separation": "report._collection",
     "build_index": "workflows.search",
     "add_to_index": "workflows.search",
     "remove_from_index": "workflows.search",
@@ -59,16 +61,7 @@ _HOME = {
     "read_points": "io",
     "write_points": "io",
 }
-_MODULES = (
-    "datasets",
-    "io",
-    "nn",
-    "patterns",
-    "plot",
-    "report",
-    "sampling",
-    "view",
-)
+_MODULES = ("datasets", "io", "nn", "patterns", "plot", "sampling", "view")
 
 # Without torch `nn` is not listed, so that `help`, `inspect.getmembers` and `import *` work; asking for it by
 # name still says what to install.
@@ -80,7 +73,6 @@ if TYPE_CHECKING:
     from . import nn as nn
     from . import patterns as patterns
     from . import plot as plot
-    from . import report as report
     from . import sampling as sampling
     from . import view as view
     from ._base.check import HeatFieldWarning as HeatFieldWarning
@@ -107,6 +99,7 @@ if TYPE_CHECKING:
     from .models.network import HFSNetworkRegressor as HFSNetworkRegressor
     from .models.points import HFSPointClassifier as HFSPointClassifier
     from .models.regressor import HFSRegressor as HFSRegressor
+    from .report._collection import Separation as Separation
     from .scales import adaptive_scales as adaptive_scales
     from .scales import scale_schedule as scale_schedule
     from .workflows.describe import FeatureTable as FeatureTable
@@ -130,17 +123,4 @@ if TYPE_CHECKING:
     from .workflows.train import CrossValidation as CrossValidation
     from .workflows.train import train_files as train_files
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f".{name}", __name__)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(globals(), _HOME | dict.fromkeys(_MODULES, ""))

@@ -20,11 +20,11 @@ from ._base.check import (
     check_targets,
     check_tol,
 )
-from ._base.drawing import band
 from ._base.summary import (
     MOST_ROWS,
     Summarised,
     Summary,
+    band,
     chosen_columns,
     number,
     plural,
@@ -512,7 +512,7 @@ def _summary_of(s: Signatures) -> Summary:
         lengths, low, middle, high, top=3.0 if n is None else float(n),
         title="dimension: median, 10 to 90 % of the points", below="sqrt(t), in the unit of the points",
     )  # fmt: skip
-    return Summary(title, lines, [drawing] if drawing else [])
+    return Summary(title, lines, drawing)
 
 
 def _summary_of_hds(hds: HeatDimensionSpectrum) -> Summary:

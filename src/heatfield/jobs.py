@@ -40,10 +40,8 @@ from typing import Any, Self
 import numpy as np
 
 from . import __version__
-from ._base.arrays import open_regular, read_arrays
 from ._base.check import thread_count
-from ._base.children import safe_children
-from ._base.files import clear_unfinished, remove_unfinished, write_atomically
+from ._base.files import clear_unfinished, open_regular, read_arrays, remove_unfinished, write_atomically
 from ._base.optional import need
 from ._base.progress import progress_bar, show_progress, silence
 from ._base.threads import stopping
@@ -425,6 +423,32 @@ def _starting() -> Iterator[None]:
         vars(script).update(hidden)
         if before is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_SAFE = "PYTHONSAFEPATH"
+_safe = threading.Lock()
+_blocks: list[str | None] = []  # for every block that is open, what the variable was before the first
+
+
+@contextmanager
+def safe_children() -> Iterator[None]:
+    """Python processes that are started in the block find no modules in the current folder.
+
+    ``python -c``, and so every process that `multiprocessing` spawns, puts that folder first on its path: a
+    ``contextlib.py`` beside somebody's data would be run. After the last block the variable is the user's
+    again.
+    """
+    with _safe:
+        _blocks.append(_blocks[0] if _blocks else os.environ.get(_SAFE))
+        os.environ[_SAFE] = "1"
+    try:
+        yield
+    finally:
+        with _safe:
+            before = _blocks.pop()
+            if not _blocks:
+                os.environ.pop(_SAFE)
+                os.environ.update({} if before is None else {_SAFE: before})
 
 
 def machine_memory() -> float:

@@ -644,9 +644,6 @@ class Report:
         choices=("auto", "pca", "umap"),
         default="auto",
     )
-    image: str = option(
-        "Format of the figures in the page; svg for print.", choices=("png", "svg"), default="png"
-    )
 
 
 @options

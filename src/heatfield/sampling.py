@@ -16,15 +16,7 @@ from .options import SKELETON_POINTS, Reading, choices_of
 if TYPE_CHECKING:
     from .io import Cloud
 
-__all__ = [
-    "farthest_rows",
-    "random_rows",
-    "sample",
-    "sample_skeleton",
-    "sample_surface",
-    "seed_from_name",
-    "voxel_rows",
-]
+__all__ = ["sample"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -104,24 +96,7 @@ def resample(cloud: Cloud, reading: Reading, seed: int) -> Cloud:
 
 
 def random_rows(m: int, budget: int, rng: np.random.Generator) -> Rows:
-    """``budget`` of m rows without replacement, in their old order; all of them if there are no more.
-
-    Guide: ``heatfield docs guide/formats``.
-
-    Parameters
-    ----------
-    m, budget : int
-    rng : numpy Generator
-
-    Returns
-    -------
-    rows : (budget,) int
-
-    Examples
-    --------
-    >>> random_rows(3, 5, np.random.default_rng(0)).tolist(), len(random_rows(9, 5, np.random.default_rng(0)))
-    ([0, 1, 2], 5)
-    """
+    """``budget`` of m rows without replacement, in their old order; all of them if there are no more."""
     if m <= budget:
         return np.arange(m)
     return np.sort(rng.choice(m, size=budget, replace=False)).astype(np.int64)
@@ -131,26 +106,6 @@ def farthest_rows(points: Array, budget: int, rng: np.random.Generator) -> Rows:
     """Farthest-point sampling from a random start: each row is the farthest from those before it.
 
     It stops early where only copies of chosen points are left.
-
-    Guide: ``heatfield docs guide/formats``.
-
-    Parameters
-    ----------
-    points : (m, n)
-    budget : int
-    rng : numpy Generator
-        Of the first point.
-
-    Returns
-    -------
-    rows : (at most budget,) int
-
-    Examples
-    --------
-    >>> square = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.1, 0.1]])
-    >>> rng = np.random.default_rng(0)
-    >>> len(farthest_rows(square, 4, rng)), len(farthest_rows(np.zeros((3, 2)), 2, rng))  # three copies
-    (4, 1)
     """
     m = len(points)
     if m <= budget:
@@ -170,24 +125,6 @@ def voxel_rows(points: Array, budget: int, size: float | None = None) -> Rows:
 
     Without ``size`` the finest grid is sought, by bisection of its step, that has at most
     ``budget`` occupied cells.
-
-    Guide: ``heatfield docs guide/formats``.
-
-    Parameters
-    ----------
-    points : (m, n)
-    budget : int
-    size : float, optional
-        Side of a cell.
-
-    Returns
-    -------
-    rows : (at most budget,) int
-
-    Examples
-    --------
-    >>> len(voxel_rows(np.random.default_rng(0).random((500, 2)), 500, size=0.5))
-    4
     """
     m = len(points)
     if size is not None:
@@ -238,31 +175,8 @@ def sample_skeleton(
     The total length L is cut into ``budget`` equal stretches and one point is drawn in each,
     s_k = (k + U_k) L / budget: uniform by arc length, and evener than independent draws.
 
-    Guide: ``heatfield docs guide/formats``.
-
-    Parameters
-    ----------
-    nodes : (m, n) array
-    parents : (m,) int array
-        The row of each node's parent, -1 for a root.
-    budget : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    points : (budget, n) array
-        The nodes themselves, without repeats, where no segment has a length.
-    segment : (budget,) int array
-        The node at whose segment each point lies.
-    share : (budget,) array
-        Where on it: 0 at the parent, 1 at the node.
-
-    Examples
-    --------
-    >>> nodes, parents = np.array([[0.0, 0, 0], [3.0, 0, 0], [3.0, 1, 0]]), np.array([-1, 0, 1])
-    >>> points, segment, share = sample_skeleton(nodes, parents, 400, np.random.default_rng(0))
-    >>> int((segment == 1).sum()), int((segment == 2).sum())
-    (300, 100)
+    Returns points (budget, n), the node at whose segment each lies, and the share of it, 0 at the parent; the
+    nodes themselves, without repeats, where no segment has a length.
     """
     ends = np.flatnonzero(parents >= 0)
     start = nodes[parents[ends]]
@@ -282,29 +196,7 @@ def sample_surface(vertices: Array, faces: Rows, budget: int, rng: np.random.Gen
     Triangles are drawn as lengths are in `sample_skeleton`, by stretches of the cumulated area; in the
     triangle (a, b, c) the point is (1 - √u) a + √u (1 - v) b + √u v c with u, v uniform.
 
-    Guide: ``heatfield docs guide/formats``.
-
-    Parameters
-    ----------
-    vertices : (v, 3)
-    faces : (f, 3) int
-        Triangles, as rows of ``vertices``.
-    budget : int
-    rng : numpy Generator
-
-    Returns
-    -------
-    points : (budget, 3) array
-        The vertices, without repeats, where no triangle has an area.
-    face : (budget,) int array
-        The triangle of each point; -1 for a bare vertex.
-
-    Examples
-    --------
-    >>> square = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
-    >>> points, face = sample_surface(square, np.array([[0, 1, 2], [0, 2, 3]]), 10, np.random.default_rng(0))
-    >>> face.tolist()
-    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    Returns points and the triangle of each; the vertices, without repeats, and -1 where none has an area.
     """
     a, b, c = (vertices[faces[:, i]] for i in range(3))
     areas = _areas(b - a, c - a)
@@ -339,24 +231,6 @@ def _areas(u: Array, v: Array) -> Array:
 
 
 def seed_from_name(name: str, seed: int = 0) -> int:
-    """A 64-bit seed that depends on the name and on ``seed`` alone.
-
-    Guide: ``heatfield docs guide/formats``.
-
-    Parameters
-    ----------
-    name : str
-        Of a file.
-    seed : int
-
-    Returns
-    -------
-    seed : int
-
-    Examples
-    --------
-    >>> seed_from_name("a.ply") == seed_from_name("a.ply"), seed_from_name("a.ply") == seed_from_name("b.ply")
-    (True, False)
-    """
+    """A 64-bit seed that depends on the name of a file and on ``seed`` alone, not on its place or order."""
     digest = hashlib.sha256(f"{seed}\n{name}".encode("utf-8", "surrogateescape")).digest()
     return int.from_bytes(digest[:8], "little")

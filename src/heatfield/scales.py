@@ -20,8 +20,8 @@ from ._base.check import (
     check_range,
     check_tol,
     thread_count,
+    warn_caller,
 )
-from ._base.warn import warn_caller
 from .core.clouds import ArrangedCloud
 from .core.planner import Request
 from .options import Features, Scales, Spectrum, Sums, Threads, choices_of

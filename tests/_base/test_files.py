@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from heatfield._base import files
-from heatfield._base.files import open_atomically, write_atomically, write_folder_atomically
+from heatfield._base.files import (
+    clear_unfinished,
+    open_atomically,
+    write_atomically,
+    write_folder_atomically,
+)
 
 
 def names(folder):
@@ -125,3 +130,26 @@ def test_a_folder_that_fails_leaves_the_older(tmp_path, monkeypatch, step):
     assert names(tmp_path) == ["model"]
     assert names(target) == ["a"]
     assert (target / "a").read_bytes() == b"1"
+
+
+def test_a_link_to_a_folder_is_replaced_alone(tmp_path):
+    write_folder_atomically(tmp_path / "first", {"a": b"1"})
+    for name, points_to in (("latest", "first"), ("nowhere", "none")):
+        (tmp_path / name).symlink_to(points_to)
+        write_folder_atomically(tmp_path / name, {"a": b"2"})
+        assert not (tmp_path / name).is_symlink()
+    assert (tmp_path / "first" / "a").read_bytes() == b"1"
+    assert names(tmp_path) == ["first", "latest", "nowhere"]
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path):
+    """And what it moved aside gets its name back."""
+    for folder in (".m.00112233.old", ".m.44556677.part"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a").write_text(folder)
+    for file in (".m.89abcdef.part", ".m.mine.part"):
+        (tmp_path / file).write_text("half")
+    clear_unfinished(tmp_path / "m")
+    assert (tmp_path / "m" / "a").read_text() == ".m.00112233.old"
+    assert names(tmp_path) == [".m.mine.part", "m"]  # one of the user stays
+    clear_unfinished(tmp_path / "no such folder" / "m")

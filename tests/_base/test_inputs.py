@@ -157,13 +157,3 @@ def test_a_cloud_too_wide_for_its_spectrum():
         hf.signatures(wide)
     with pytest.raises(ValueError, match=message):
         hf.HFSDescriptor().fit_transform([wide])
-
-
-def test_describe_lists_what_is_too_wide(tmp_path):
-    hf.write_points(tmp_path / "wide.npy", np.random.default_rng(0).normal(size=(620, 620)))
-    np.save(tmp_path / "side.npy", np.random.default_rng(0).normal(size=(40, 60)))
-    for k in range(2):
-        hf.write_points(tmp_path / f"{k}.npy", np.random.default_rng(k).normal(size=(40, 3)))
-    table = hf.describe_files(tmp_path, n_jobs=1)
-    assert [error.file.rpartition("/")[2] for error in table.errors] == ["side.npy", "wide.npy"]
-    assert len(table) == 2

@@ -32,7 +32,7 @@ def test_a_broken_library_is_not_called_missing(tmp_path, monkeypatch):
     )
 
 
-def test_files(tmp_path, monkeypatch):
+def test_readers_and_writers_name_the_extra(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PAR1" + bytes(100) + b"PAR1")
     without(monkeypatch, "pyarrow")
@@ -42,13 +42,13 @@ def test_files(tmp_path, monkeypatch):
         hf.write_points(tmp_path / "b.parquet", np.zeros((3, 3)))
 
 
-def test_pictures(monkeypatch):
+def test_pictures_name_the_extra(monkeypatch):
     without(monkeypatch, "matplotlib")
     with pytest.raises(ImportError, match=r"^pictures need matplotlib: pip install 'heatfield\[show\]'$"):
         hf.plot._style.pyplot()
 
 
-def test_maps(monkeypatch):
+def test_umap_is_named_where_it_is_missing(monkeypatch):
     from heatfield.report._collection import make_map
 
     without(monkeypatch, "umap")
@@ -58,7 +58,7 @@ def test_maps(monkeypatch):
         make_map(table, descriptor, "umap", 0)
 
 
-def test_networks():
+def test_networks_name_the_extra():
     code = "import sys; sys.modules['torch'] = None\nimport heatfield as hf\nhf.nn.HFSFull"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "ImportError: heatfield.nn needs torch: pip install 'heatfield[torch]'" in done.stderr

@@ -53,26 +53,6 @@ def test_all_that_is_inside_is_a_number(n):
             check_times(np.array([1.03 * edge if edge > 1.0 else edge / 1.03]), 50, n)
 
 
-def test_two_points_too_close_for_their_times_are_named(tmp_path):
-    close = np.concatenate([POINTS, POINTS * 1e-90])  # an extent of 1, and a spacing that is not
-    hf.write_points(tmp_path / "a.npy", POINTS)
-    hf.write_points(tmp_path / "b.npy", POINTS * 1e-90)
-    (failed,) = hf.describe_files(tmp_path, n_jobs=1).errors
-    assert str(failed).startswith(f"{tmp_path / 'b.npy'}: diffusion times from ")
-    assert "clouds[" not in failed.problem
-    assert np.isfinite(hf.signatures(close).density).all()  # half of them have the spacing of 1
-
-
-def test_training_names_files_out_of_range(tmp_path):
-    for i in range(6):
-        place = tmp_path / "in" / "ab"[i % 2]
-        place.mkdir(parents=True, exist_ok=True)
-        hf.write_points(place / f"{i}.npy", POINTS * (1e-90 if i == 3 else 1.0))
-    model = hf.train_files(tmp_path / "in", variant="simple", head="lda", folds=0, n_jobs=1)
-    (failed,) = model.errors_
-    assert str(failed).startswith(f"{tmp_path / 'in' / 'b' / '3.npy'}: diffusion times from ")
-
-
 def test_weights_further_apart_than_the_range_are_an_error():
     with pytest.raises(ValueError, match=re.escape("got weights[1] = 1e-200 and weights[2] = 1e+100")):
         hf.HeatField([[0.0], [1.0], [2.0]], [1.0, 1e-200, 1e100])

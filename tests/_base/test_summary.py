@@ -1,22 +1,28 @@
 """What objects say of themselves: short, complete, escaped, and never an error."""
 
-import math
-import warnings
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 import heatfield as hf
-from heatfield._base.drawing import band, bars, dots
-from heatfield._base.summary import Summarised, chosen_columns, extent, plain, quantiles, shown
+from heatfield._base.summary import (
+    Summarised,
+    band,
+    chosen_columns,
+    duration,
+    extent,
+    plain,
+    quantiles,
+    shown,
+)
 from heatfield.core.planner import Plan, ScalePlan
 from heatfield.datasets._dataset import Dataset
 from heatfield.features.layout import Layout
 from heatfield.io import Cloud
 
 HOSTILE = '</table><script>alert(1)</script><img src=x onerror="alert(2)">&lt;b&gt;\n\x1b[31m\udcff'
-VOID = {"line", "circle", "rect", "polygon", "polyline"}
+VOID = {"line", "circle", "polygon", "polyline"}
 
 
 class Page(HTMLParser):
@@ -51,7 +57,7 @@ def check(thing, lines=14, width=170):
         assert max(map(len, text.splitlines())) <= width, text
         text.encode()  # no lone surrogates
     page = Page(thing._repr_html_())
-    assert {*page.tags} <= {"div", "b", "table", "tr", "th", "td", "svg", "g", "text", *VOID}
+    assert {*page.tags} <= {"pre", "svg", "text", *VOID}
     return str(thing).splitlines(), page
 
 
@@ -63,29 +69,17 @@ def points():
 def test_signatures_in_ten_lines(points):
     s = hf.signatures(points)
     lines, page = check(s, lines=10)
-    assert repr(s) == str(s)
     assert lines[0] == "Signatures at 300 points in 3 dimensions, 8 scales"
     cells = {line.split()[0]: line.split()[1:9] for line in lines[1:4]}
     assert cells["scale"] == [str(a) for a in range(8)]
     assert cells["sqrt(t)"] == [f"{v:.3g}" for v in np.sqrt(s.scales)]
     assert cells["dimension"] == [f"{v:.3g}" for v in np.median(s.dimension, axis=0)]
     rest = "\n".join(lines)
-    for words in (
-        "(300, 8)  density [length⁻ⁿ], dimension, transition",
-        "(300, 8, 3)  spectrum",
-        "(8,)  energy",
-    ):
+    for words in ("(300, 8)  density [length⁻ⁿ], dimension", "(300, 8, 3)  spectrum", "(8,)  energy"):
         assert words in rest
     assert lines[-1].split() == ["chosen", "dense", "at", "every", "scale;", "exact", "to", "rounding"]
-    assert "in the unit of the points" in rest
     assert page.tags.count("polyline") == 1  # the median, and a mark at each scale
     assert page.tags.count("circle") == 8
-
-
-def test_what_was_chosen(points):
-    s = hf.signatures(points, method="fast", tol=1e-5, n_scales=12)
-    assert str(s).splitlines()[-1].endswith("; tol 1e-05")
-    assert all(word in str(s).splitlines()[-1] for word in set(s.plan.methods))
 
 
 @pytest.mark.filterwarnings("ignore::heatfield._base.check.HeatFieldWarning")
@@ -95,14 +89,11 @@ def test_what_was_chosen(points):
         lambda p: hf.signatures(p[:0]),
         lambda p: hf.signatures(p[:1]),
         lambda p: hf.signatures(p[:5, :2] * 0.0),
-        lambda p: hf.signatures(p[:2, :1]),
         lambda p: hf.signatures(p, hf.adaptive_scales(p, 5)),
         lambda p: hf.signatures(p, [1.0], transition="exact"),
         lambda p: hf.signatures(p, n_scales=200),
         lambda p: hf.signatures(p, with_spectrum=False),
-        lambda p: hf.signatures(p, targets=[3, 5]),
         lambda p: hf.signatures(p, targets=p[:4] + 1e6),
-        lambda p: hf.signatures(p[:, :2] * 1e60),
         lambda p: hf.signatures(np.tile(p[:40], 4), hds_centers=np.arange(40.0)),
     ],
 )
@@ -133,13 +124,14 @@ def test_many_points_are_summarised_from_some_of_them():
 
 
 def test_a_plan_is_one_line_per_run_of_scales(points):
-    plan = hf.signatures(points, method="fast", tol=1e-5, n_scales=40).plan
+    s = hf.signatures(points, method="fast", tol=1e-5, n_scales=40)
+    plan = s.plan
     runs = 1 + sum(a != b for a, b in zip(plan.methods, plan.methods[1:], strict=False))
     text = repr(plan)
     assert text.splitlines()[0] == "Plan of 40 scales, tol 1e-05"
     assert len(text.splitlines()) == 1 + runs
     assert len(str(plan).splitlines()) == 41  # print(s.plan) shows every scale
-    Page(plan._repr_html_())
+    assert str(s).splitlines()[-1].endswith("; tol 1e-05")
     assert repr(Plan(None)) == "Plan of 0 scales, exact to rounding"
     two = Plan(
         1e-3, [ScalePlan(1.0, "boxes", 2, (9, 9), reason="x"), ScalePlan(2.0, "boxes", 1, (5, 5), reason="y")]
@@ -147,50 +139,36 @@ def test_a_plan_is_one_line_per_run_of_scales(points):
     assert "at most 2 transforms of 9 x 9 modes per scale" in repr(two)
 
 
-def test_a_cloud_from_a_file(points, tmp_path):
+def test_clouds_of_every_kind(points, tmp_path):
     hf.write_points(tmp_path / "a.csv", points, {"height": points[:, 2], "class": np.arange(300)})
     lines, _ = check(hf.read_cloud(tmp_path / "a.csv"))
     assert lines[0] == "Cloud of 300 points in 3 dimensions, format table"
     assert "height (float64), class (int64)" in lines[2]
-
-
-def test_clouds_of_every_kind():
-    many = {f"column {k}": np.zeros(3) for k in range(4000)}
-    lines, _ = check(Cloud(np.zeros((3, 2)), many))
+    lines, _ = check(Cloud(np.zeros((3, 2)), {f"column {k}": np.zeros(3) for k in range(4000)}))
     assert " more" in lines[2]
     check(Cloud(np.zeros((0, 3))))
     check(Cloud(np.full((2, 9), np.nan), parents=np.array([-1, 0]), faces=np.zeros((4, 3), int)))
-    check(Cloud(np.array([[1e308, 0.0], [-1e308, 0.0]])))
     lines, page = check(Cloud(np.ones((2, 1)), {HOSTILE: np.zeros(2)}, HOSTILE, notes={HOSTILE: 1}))
     assert "\x1b" not in "".join(lines)
     assert any("<script>" in word for word in page.words)  # as words, not as tags
 
 
-def test_a_data_set_is_short():
-    clouds = [np.random.default_rng(k).random((1000 + k, 3)) for k in range(308)]
+def test_data_sets_of_every_kind():
+    clouds = [np.zeros((1000 + k, 3)) for k in range(308)]
     classes = tuple(f"class {k}" for k in range(44))
     data = Dataset(clouds, np.arange(308) % 44, classes, tuple(f"folder/{k}.ply" for k in range(308)))
     assert repr(data).startswith("Dataset of 308 clouds, 1,000 to 1,307 points each, 3 dimensions, classes: ")
     assert len(repr(data)) < 1000
-
-
-def test_data_sets_of_every_kind():
     hostile = Dataset([np.zeros((2, 3))], np.array([0]), (HOSTILE, HOSTILE * 30), (HOSTILE,))
     assert "\x1b" not in repr(hostile)
     assert "Dataset of 0 clouds" in repr(Dataset([], np.array([], int), (), ()))
-    mixed = Dataset(
-        [np.zeros((0, 2)), np.zeros((1, 3))], np.array([0, 0]), ("a",), (), (np.array([True, False]),)
-    )
-    assert "2, 3 dimensions" in repr(mixed)
 
 
-@pytest.mark.parametrize("variant", ["simple", "desc", "joint"])
-def test_a_layout(variant):
-    layout = hf.HFSDescriptor(variant, n_dims=3).layout()
-    lines, page = check(layout)
+def test_a_layout():
+    layout = hf.HFSDescriptor("joint", n_dims=3).layout()
+    lines, _ = check(layout)
     assert lines[0] == f"Layout of {layout.width} columns"
     assert [line.split()[0] for line in lines[1:]] == list(layout.columns)
-    assert page.tags.count("rect") == len(layout.columns)
     assert "columns 0 to 31 (32): " in lines[1]
     check(Layout((), {}))
 
@@ -201,19 +179,10 @@ def test_plain_words():
     assert shown(["x" * 200]) == "x" * 200
     assert shown(["a"] * 100, width=10) == "a, a, a, a and 96 more"
     assert extent(np.zeros((0, 3))) == "nothing"
-    assert chosen_columns(0) == []
-    assert chosen_columns(1) == [0]
-    assert [chosen_columns(100)[0], chosen_columns(100)[-1]] == [0, 99]
-
-
-def test_drawings_of_nothing_are_empty():
-    one = np.ones(1)
-    assert band(one, one, one, one, top=3.0, title="", below="") == ""
-    nothing = np.full(4, math.nan)
-    assert band(np.arange(4.0), nothing, nothing, nothing, top=3.0, title="", below="") == ""
-    assert dots(np.empty((0, 3)), "") == ""
-    assert dots(np.full((3, 3), np.nan), "") == ""
-    assert bars([], [], "") == ""
+    assert (chosen_columns(0), chosen_columns(1)) == ([], [0])
+    assert [duration(s) for s in (1e-9, 0.0201, 5.4, 125, 11_400)] == [
+        "1 ms", "20 ms", "5 s", "2 min 05 s", "3 h 10 min"
+    ]  # fmt: skip
 
 
 def test_a_band_shows_its_numbers():
@@ -221,27 +190,14 @@ def test_a_band_shows_its_numbers():
     drawing = band(x, np.zeros(3), np.ones(3), 2 * np.ones(3), top=3.0, title="a < b", below="x & y")
     assert "a &lt; b" in drawing
     assert "x &amp; y" in drawing
-    page = Page(drawing)
-    assert [word for word in page.words if word in "0123"] == ["0", "1", "2", "3"]
-    assert "0.1" in page.words
-    assert "10" in page.words
+    words = Page(drawing).words
+    assert [word for word in words if word in "0123"] == ["0", "1", "2", "3"]
+    assert {"0.1", "10"} <= {*words}
+    one, nothing = np.ones(1), np.full(3, np.nan)
+    assert band(one, one, one, one, top=3.0, title="", below="") == ""
+    assert band(x, nothing, nothing, nothing, top=3.0, title="", below="") == ""
 
 
-def test_drawings_carry_no_warnings_or_numbers_that_are_none():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = [
-            dots(np.array([[1e-300, 0.0], [2e-300, 1e-300]]), ""),
-            dots(np.array([[1e300], [-1e300]]), ""),
-            dots(np.array([[5.0, 5.0]] * 3), ""),
-            bars(["a"], [0], ""),
-        ]
-    for drawing in found:
-        assert drawing
-        assert "nan" not in drawing
-        assert "inf" not in drawing
-
-
-def test_no_summary_is_an_error_of_the_class():
+def test_a_summary_must_be_made():
     with pytest.raises(NotImplementedError):
         repr(Summarised())

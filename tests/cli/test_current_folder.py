@@ -68,21 +68,16 @@ def test_the_modules_would_be_run(place):
     assert ran(place) == ["ran-contextlib"]
 
 
-def test_describe(place):
-    end(place, "describe", "in", "-o", "t.csv", "--variant", "simple")
-
-
-def test_describe_in_processes(place):
-    words = ["--n-jobs", "2", "--executor", "processes", "--variant", "simple", "--quiet"]
-    end(place, "describe", "in", "-o", "t.csv", *words)
-
-
-def test_describe_over_dask(place):
-    pytest.importorskip("distributed")
-    end(place, "describe", "in", "-o", "t.csv", "--executor", "local:1", "--variant", "simple")
-
-
-def test_train_over_dask(place):
-    pytest.importorskip("distributed")
-    words = ["--variant", "simple", "--head", "lda", "--folds", "2", "--executor", "local:1"]
-    end(place, "train", "in", "-o", "m", *words)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "describe in -o t.csv --variant simple",
+        "describe in -o t.csv --variant simple --n-jobs 2 --executor processes --quiet",
+        "describe in -o t.csv --variant simple --executor local:1",
+        "train in -o m --variant simple --head lda --folds 2 --executor local:1",
+    ],
+)
+def test_no_command_runs_them(place, words):
+    if "local" in words:
+        pytest.importorskip("distributed")
+    end(place, *words.split())

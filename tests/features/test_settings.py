@@ -36,7 +36,7 @@ WRONG = [
     ({"c_min": 0.3}, "c_min and c_max must satisfy 0 < c_min < c_max, got 0.3 and 0.25"),
     ({"transition": "slow"}, "transition must be one of 'difference', 'exact', got 'slow'"),
     ({"method": "quick"}, "method must be one of 'auto', 'dense', 'fast', got 'quick'"),
-    ({"tol": 2.0}, "tol must be a number between 0 and 1, got 2.0"),
+    ({"tol": 2.0}, "tol must be a number above 0 and below 1, got 2.0"),
     ({"tol": 1e-9, "dtype": "float32"}, "tol=1e-09 is out of reach in float32: at least 1e-05"),
     ({"dtype": "float16"}, "dtype must be 'float64' or 'float32', got 'float16'"),
     ({"n_jobs": 0}, "n_jobs must be a positive integer, -1 for all cores, or None for one, got 0"),

@@ -44,5 +44,5 @@ def test_a_network_that_answers_no_numbers_says_so(tmp_path):
             weight.fill_(3e38)
     model.save(tmp_path / "m")
     forged = type(model).load(tmp_path / "m")
-    with pytest.raises(ValueError, match=r"no finite numbers for 2 of 2 clouds, the first is clouds\[0\]"):
+    with pytest.raises(ValueError, match=r"non-finite values for 2 of 2 clouds, the first is clouds\[0\]"):
         forged.predict_proba(clouds[:2])

@@ -270,7 +270,7 @@ def test_files_are_read_by_nodes(tmp_path):
         ({"blocks": ["colour"]}, "blocks must be one of .*got 'colour'"),
         ({"blocks": "height"}, "must be a sequence of names"),
         ({"cell": -1}, "cell must be a number above 0, got -1"),
-        ({"tol": 2}, "tol must be a number between 0 and 1"),
+        ({"tol": 2}, "tol must be a number above 0 and below 1"),
         ({"class_weight": "even"}, "class_weight must be one of 'balanced', 'none'"),
         ({"iterations": 0}, "iterations must be an integer"),
         ({"points_per_class": 0}, "points_per_class must be"),

@@ -303,9 +303,9 @@ def test_places_that_cannot_be(tmp_path):
     with pytest.raises(ValueError, match="it exists and is not a folder with a model only"):
         model.save(tmp_path / "own")
     assert (tmp_path / "own" / "thesis.tex").read_text() == "mine"
-    with pytest.raises(hf.ReadError, match="there is no model"):
+    with pytest.raises(hf.ReadError, match="no such folder"):
         hf.HFSClassifier.load(tmp_path / "nothing")
-    with pytest.raises(hf.ReadError, match=r"not a whole model: it has no model.json"):
+    with pytest.raises(hf.ReadError, match=r"not a saved model: it has no model.json"):
         hf.HFSClassifier.load(tmp_path / "own")
 
 
@@ -330,7 +330,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(saved, name, tmp_path):
     folder = copy_of(saved, "simple", tmp_path)
     (folder / name).unlink()
     os.mkfifo(folder / name)
-    with pytest.raises(hf.ReadError, match=f"not a whole model: it has no {name}"):
+    with pytest.raises(hf.ReadError, match=f"not a saved model: it has no {name}"):
         hf.HFSClassifier.load(folder)
 
 

@@ -7,7 +7,7 @@ import heatfield as hf
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_dimension_over_scales(n):
+def test_dimensions_are_drawn_scale_by_scale(n):
     points = np.random.default_rng(0).normal(size=(60, n))
     s = hf.signatures(points, n_scales=5)
     pictures = hf.plot.dimension_over_scales(points, s, scales=[0, 2, 4])
@@ -53,7 +53,7 @@ def test_dimension_over_scales_refuses_other_clouds():
         hf.plot.dimension_over_scales(points[:10, :2], hf.signatures(points[:, :2]))
 
 
-def test_spectra_by_class():
+def test_spectra_show_the_median_of_a_class():
     rng = np.random.default_rng(0)
     shares = rng.dirichlet(np.ones(3), size=(12, 8))
     labels = ["a", "b"] * 6
@@ -65,7 +65,7 @@ def test_spectra_by_class():
         hf.plot.spectra_by_class(shares, ["a"] * 3)
 
 
-def test_confusion_matrix():
+def test_a_confusion_matrix_shows_its_numbers():
     ax = hf.plot.confusion_matrix([[8, 2, 0], [1, 9, 0], [0, 0, 0]], ["oak", "pine", "<b>elm</b>"])
     assert [text.get_text() for text in ax.texts] == ["8", "2", "1", "9"]
     np.testing.assert_allclose(ax.images[0].get_array()[:2, :2], [[0.8, 0.2], [0.1, 0.9]])
@@ -99,12 +99,12 @@ def test_axes_that_are_given_are_used():
         (lambda _: hf.plot.heat_landscape(np.eye(3)), "points must have 2 coordinates, got 3"),
         (lambda s: hf.plot.local_signatures(np.eye(3), s), "signatures are of 30 points, but points has 3"),
         (lambda _: hf.plot.pipeline(np.eye(4)), "points must have 2 or 3 coordinates to be drawn, got 4"),
-        (lambda s: hf.plot.global_curves([s], names=["a", "b"]), "names has 2 names for 1 clouds"),
+        (lambda s: hf.plot.global_curves([s], names=["a", "b"]), "names has 2 names for 1 cloud"),
         (lambda _: hf.plot.class_curves([[1, 2]], "ab"), r"values must have shape \(N, T\) for N = 2 labels"),
         (lambda _: hf.plot.accuracy_by_scales([2, 4], {"x": [1.0]}), r"accuracies\['x'\] must have 2 rows"),
     ],
 )
-def test_wrong_input(draw, problem):
+def test_wrong_arrays_are_named(draw, problem):
     s = hf.signatures(np.random.default_rng(0).normal(size=(30, 2)))
     with pytest.raises(ValueError, match=problem):
         draw(s)

@@ -5,7 +5,7 @@ import pytest
 
 import heatfield as hf
 from heatfield.models.index import sketch
-from heatfield.report import hits_page
+from heatfield.report._page import hits_page
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1">'
 
@@ -60,9 +60,3 @@ def test_a_hit_without_a_picture_is_empty(browser, tmp_path, found):
     browser.open(path)
     browser.wait("window.hits && window.hits.ready")
     assert browser.problems() == []
-
-
-def test_queries_need_as_many_names():
-    hits = hf.HFSIndex("desc").build([np.eye(3), np.eye(3) + np.arange(3)[:, None]]).query([np.eye(3)])
-    with pytest.raises(ValueError, match="1 queries need as many names and sketches, got 2 and 0"):
-        hits_page("index", ["a", "b"], hits, query_sketches=[], hit_sketches={})

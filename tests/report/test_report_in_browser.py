@@ -5,7 +5,8 @@ import pytest
 
 import heatfield as hf
 from heatfield.models.index import sketch
-from heatfield.report import Collection, report_page, separate
+from heatfield.report._collection import Collection, separate
+from heatfield.report._page import report_page
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1">$\\frac{'
 

@@ -5,9 +5,8 @@ import pytest
 
 import heatfield as hf
 from heatfield.models.index import sketch
-from heatfield.models.read_out import split_folds
-from heatfield.report import Collection, report_page, separate
-from heatfield.report._collection import make_map
+from heatfield.report._collection import Collection, make_map, separate
+from heatfield.report._page import report_page
 
 
 def circles_and_blobs(count=12, seed=0):
@@ -88,17 +87,6 @@ def test_separation_finds_what_the_classes_differ_in():
     assert all(loss >= 0 for _, loss, _ in found.blocks)
 
 
-def test_progress_counts_the_folds_that_there_are():
-    """A class of three clouds has no five folds."""
-    clouds, labels = circles_and_blobs(12)
-    rare = [i for i, label in enumerate(labels) if label == labels[0]][3:]
-    kept = [i for i in range(12) if i not in rare]
-    ticks = []
-    few = collection([clouds[i] for i in kept], [labels[i] for i in kept])
-    separate(few, head="lda", tick=lambda *tick: ticks.append(tick))
-    assert ticks == [(1, 3), (2, 3), (3, 3)]
-
-
 def test_importance_sees_the_only_block_that_tells():
     """Labels that depend on one block alone; all other columns are noise."""
     clouds, labels = circles_and_blobs(40)
@@ -130,14 +118,6 @@ def test_where_nothing_can_be_separated(labels, reason):
     found = separate(one, head="lda")
     assert reason in found.reason
     assert reason in report_page(one, found, embedding="pca")
-
-
-def test_no_group_is_split_between_folds():
-    labels, groups = np.array(["a", "b"] * 12), np.repeat(np.arange(6), 4)
-    splits = split_folds(labels, 5, groups, 0)
-    assert len(splits) == 5
-    assert all(set(groups[train]).isdisjoint(groups[test]) for train, test in splits)
-    assert sorted(np.concatenate([test for _, test in splits])) == list(range(24))
 
 
 def test_groups_that_carry_the_label_are_not_learned():

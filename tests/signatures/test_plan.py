@@ -82,11 +82,11 @@ def test_targets_anywhere(points, costs, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tol": 0.0}, "tol must be a number between 0 and 1, got 0.0"),
-        ({"tol": "small"}, "tol must be a number between 0 and 1, got 'small'"),
+        ({"tol": 0.0}, "tol must be a number above 0 and below 1, got 0.0"),
+        ({"tol": "small"}, "tol must be a number above 0 and below 1, got 'small'"),
         ({"tol": 1e-14}, "tol=1e-14 is out of reach in float64: at least 1e-13"),
         ({"tol": 1e-6, "dtype": "float32"}, "tol=1e-06 is out of reach in float32: at least 1e-05"),
-        ({"targets": [0, 900]}, r"targets\[1\] = 900 is no index of 900 points"),
+        ({"targets": [0, 900]}, r"targets\[1\] = 900 is not an index of 900 points"),
         ({"targets": [0.5]}, "targets must be indices"),
         ({"targets": [[0.0, 1.0]]}, "targets must have 3 coordinates"),
         ({"targets": [0], "method": "dense"}, "targets needs method='fast' or 'auto'"),

@@ -42,15 +42,6 @@ def page(browser, tmp_path, mixed):
     return browser
 
 
-def test_opens_from_disk_without_errors_or_requests(browser, tmp_path, mixed):
-    path = show(browser, tmp_path, mixed, name="mixed shape")
-    assert browser.problems() == []
-    assert browser.requests() == [path.resolve().as_uri()]
-    assert (canvas(browser) < 230).any(axis=2).mean() > 0.02
-    assert browser.evaluate("document.getElementById('name').textContent") == "mixed shape"
-    assert "2,500 points in 3 dimensions" in browser.evaluate("document.getElementById('facts').textContent")
-
-
 def test_lengths_and_their_unit_stand_beside_the_scale(browser, tmp_path, mixed):
     show(browser, tmp_path, mixed, lengths=[0.05, 0.2, 0.5], unit="µm")
     browser.evaluate("heatfield.setScale(1)")

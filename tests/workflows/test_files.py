@@ -149,3 +149,35 @@ def test_skeletons_and_meshes_are_sampled_everywhere(tmp_path):
         assert len(hf.read_points(file, nodes=True, budget=2)) == 2
         table = hf.describe_files(file, variant="simple", progress=False)
         assert (table.points.tolist(), table.points_in_file.tolist()) == ([1024], [nodes])
+
+
+def write_tracing(path, kind, seed, pieces):
+    """Six straight arms (a star) or one winding path, every segment traced in so many pieces."""
+    rng, nodes, lines = np.random.default_rng(seed), 1, ["1 1 0 0 0 1 -1"]
+    for _ in range(6 if kind == "star" else 1):
+        at, last, step = np.zeros(3), 1, rng.normal(size=3)
+        for _ in range(10 if kind == "star" else 50):
+            step = step / np.linalg.norm(step) + (0.7 * rng.normal(size=3) if kind == "path" else 0.0)
+            step /= np.linalg.norm(step)
+            for k in range(1, pieces + 1):
+                x, y, z = at + k / pieces * step
+                nodes += 1
+                lines.append(f"{nodes} 3 {x:.6f} {y:.6f} {z:.6f} 1 {last}")
+                last = nodes
+            at = at + step
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_how_densely_a_branch_was_traced_does_not_matter(tmp_path):
+    clouds = {}
+    for pieces in (1, 5):
+        files = [tmp_path / f"{kind}{seed}.swc" for kind in ("star", "path") for seed in range(8)]
+        for file in files:
+            write_tracing(file, file.stem[:4], int(file.stem[4:]), pieces)
+        clouds[pieces] = [hf.read_points(file) for file in files]
+    nodes = hf.read_points(files[0], nodes=True)
+    assert len(nodes) == 301
+    model = hf.HFSClassifier("simple", head="lda", n_scales=4).fit(clouds[1], ["star"] * 8 + ["path"] * 8)
+    plain, dense = (model.predict_proba(clouds[pieces]) for pieces in (1, 5))
+    assert (plain.argmax(axis=1) == dense.argmax(axis=1)).all()
+    np.testing.assert_allclose(plain, dense, atol=0.05)

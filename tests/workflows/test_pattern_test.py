@@ -79,17 +79,9 @@ def test_an_intensity_from_a_table():
     ("options", "expected"),
     [
         ({"window": [0, 0, 1]}, "window must be 4 numbers in the plane or 6 in space"),
-        ({"window": [1, 1, 0, 0]}, "low corner must be below"),
-        ({"window": [0, 0, 0.1, 0.1]}, "points lie outside of the window"),
-        ({"window": [0, 0, 0, 1, 1, 1]}, "points have 2 coordinates, but the window 3"),
         ({"window": "none.csv"}, "none.csv"),
-        ({"simulations": 5}, "5 simulations cannot reject at level 0.05"),
         ({"simulations": 0}, "simulations must be an integer of at least 1, got 0"),
-        ({"level": 1.5}, "level must be a number above 0 and below 1, got 1.5"),
-        ({"distances": [0.2, 0.1]}, "distances must increase"),
-        ({"lengths": [0.2, 0.1]}, "lengths must increase"),
         ({"lengths": [1], "distances": [2]}, "give one of the two"),
-        ({"statistic": "K"}, "statistic must be one of"),
         ({"intensity": "none.csv"}, "none.csv"),
         ({"intensity": "square.csv"}, "must have the coordinates and one more column"),
         ({"out": "result.txt"}, "out must end in .json, got 'result.txt'"),
@@ -97,9 +89,6 @@ def test_an_intensity_from_a_table():
         ({"out": "mine.json"}, "was not written by heatfield"),
         ({"plot": "a.pdf"}, "plot must end in .png, .svg, got 'a.pdf'"),
         ({"plot": "mine.png"}, "was not written by heatfield"),
-        ({"random_state": -1}, "random_state must be"),
-        ({"n_jobs": 0}, "n_jobs must be"),
-        ({"budget": 2}, "at least 3 points, got 2"),
     ],
 )
 def test_wrong_options_are_said(options, expected):

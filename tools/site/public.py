@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 # Public packages that `heatfield` does not list; those of the bench only where it is installed.
-FURTHER = ("heatfield.report", "heatfield_bench")
+FURTHER = ("heatfield_bench",)
 
 
 @dataclass(frozen=True)

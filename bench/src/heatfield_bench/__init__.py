@@ -7,7 +7,7 @@ the methods that the paper compares with as estimators, `datasets` the loaders o
 
 from __future__ import annotations
 
-from heatfield._base.lazy import lazy_names
+from heatfield._base.optional import lazy_names
 
 __version__ = "0.2.0"
 

@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from heatfield._base.arrays import open_regular
-from heatfield._base.files import write_atomically
+from heatfield._base.files import open_regular, write_atomically
 
 from ._findings import RULE, findings
 from ._grid import Cell, Grid

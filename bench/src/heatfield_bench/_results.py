@@ -27,7 +27,7 @@ from types import UnionType
 from typing import Any
 
 import heatfield
-from heatfield._base.arrays import open_regular
+from heatfield._base.files import open_regular
 
 FORMAT = 1
 HEADER = "heatfield_bench"  # the name in the first line

@@ -19,7 +19,7 @@ from heatfield import datasets
 from heatfield._base.check import Array, check_choice, check_count
 from heatfield._base.summary import plural
 from heatfield.datasets import content_hash, make_folds, make_splits
-from heatfield.datasets._dataset import labelled_files, read_files, take_each
+from heatfield.datasets._dataset import labelled_files, read_files
 from heatfield.models.read_out import checked_training, split_folds
 from heatfield.sampling import random_rows
 from heatfield.workflows.files import column_of_files
@@ -249,7 +249,7 @@ def folder_clouds(budget: int | None, folder: Path | None, size: Size) -> Clouds
     """Of any folder with one folder per class; at most ``budget`` points of each file."""
     files, names = labelled_files(folder or "")
     if size.clouds is not None:  # the other files are not even opened
-        files, names = take_each(files, names, sorted(set(names)), size.clouds)
+        files, names = published.take_each(files, names, sorted(set(names)), size.clouds)
     found = read_files(files, names, budget=budget)
     return thinned(found.clouds, size), found.labels, ()
 

@@ -12,7 +12,7 @@ import numpy as np
 from heatfield._base.check import check_choice
 from heatfield._base.optional import need
 from heatfield.datasets import Dataset, load_folder
-from heatfield.datasets._dataset import need_folder, read_csv, read_files, take_each
+from heatfield.datasets._dataset import read_csv, read_files
 from heatfield.io import ReadError
 from heatfield.sampling import random_rows, seed_from_name
 
@@ -199,3 +199,28 @@ _LOADERS: dict[str, tuple[Callable[..., Dataset], int, int | None]] = {
     "neuromorpho": (_neuromorpho, 1024, None),
     "scop": (_scop, 128, 97),
 }
+
+
+def take_each(
+    files: Sequence[Path], labels: Sequence[str], classes: Sequence[str], per_class: int | None
+) -> tuple[list[Path], list[str]]:
+    """The first ``per_class`` files of every class, by name: a choice that does not depend on the machine."""
+    chosen: list[tuple[Path, str]] = []
+    for name in classes:
+        mine = sorted(f for f, label in zip(files, labels, strict=True) if label == name)
+        chosen += [(f, name) for f in (mine if per_class is None else mine[:per_class])]
+    return [f for f, _ in chosen], [label for _, label in chosen]
+
+
+def need_folder(root: str | Path | None, what: str, holds: Sequence[str], steps: str) -> Path:
+    """The user's folder, if it holds what it must; otherwise an error that lists the steps to get it."""
+    folder = Path(root) if root is not None else None
+    missing = [name for name in holds if folder is None or not (folder / name).exists()]
+    if folder is None or not folder.is_dir() or missing:
+        found = (
+            "no folder was given"
+            if folder is None
+            else f"{str(folder)!r} has no {', '.join(missing) or 'such folder'}"
+        )
+        raise FileNotFoundError(f"{what}: {found}. {steps}")
+    return folder

@@ -1,1 +1,1 @@
-"""Tools that import no other part of the library: input checks, compilation, threads, files."""
+"""Tools that import no other part of the library: input checks, threads, files, summaries."""

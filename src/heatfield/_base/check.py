@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -313,8 +316,8 @@ def as_lengths(lengths: object, least: int = 1) -> tuple[float, ...] | None:
         raise ValueError(f"lengths must hold at least {least}, got {lengths!r}")
     if (np.diff(found) <= 0.0).any():
         raise ValueError(f"lengths must increase, got {lengths!r}")
-    if not 1e-140 < found[0] <= found[-1] < 1e140:  # beyond, times leave the range of float64
-        raise ValueError(f"lengths must lie between 1e-140 and 1e140, got {lengths!r}")
+    if not LEAST_LENGTH < found[0] <= found[-1] < GREATEST_LENGTH:
+        raise ValueError(f"lengths must lie between {LENGTHS}, got {lengths!r}")
     return tuple(found.tolist())
 
 
@@ -366,12 +369,7 @@ def check_tol(tol: Any, dtype: np.dtype[Any]) -> float:
     least = LEAST_TOL[dtype]
     if tol is None:
         return max(1e-6, least)
-    if (
-        isinstance(tol, bool)
-        or not isinstance(tol, (int, float, np.integer, np.floating))
-        or not 0.0 < tol < 1.0
-    ):
-        raise ValueError(f"tol must be a number between 0 and 1, got {tol!r}")
+    check_number(tol, "tol", above=0, below=1)
     if tol < least:
         raise ValueError(f"tol={tol:g} is out of reach in {dtype}: at least {least:g}")
     return float(tol)
@@ -395,7 +393,7 @@ def check_targets(targets: Any, m: int, n: int) -> np.ndarray | None:
     bad = (array < 0) | (array >= m)
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"targets[{row}] = {array[row]} is no index of {m} points")
+        raise ValueError(f"targets[{row}] = {array[row]} is not an index of {m} points")
     return array.astype(np.int64)
 
 
@@ -416,3 +414,39 @@ def thread_count(n_jobs: Any) -> int:
 def _describe(value: Any) -> str:
     text = repr(value)
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+# --- warnings ------------------------------------------------------------------------
+
+# How modules begin that are not the caller's: scikit-learn wraps `transform` and `fit_transform`.
+_INNER = (__name__.partition(".")[0], "sklearn")
+_changing = threading.Lock()
+_inside: list[warnings.catch_warnings] = []
+
+
+def warn_caller(message: str) -> None:
+    """Warn at the first line outside of this library, however deep inside it something was noticed."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_INNER):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, HeatFieldWarning, stacklevel=level)
+
+
+@contextmanager
+def quiet(category: type[Warning] = HeatFieldWarning) -> Iterator[None]:
+    """No warnings of a category in the block, which several threads may be in at a time.
+
+    Filters belong to the whole process: they are as before when the last thread leaves.
+    """
+    with _changing:
+        _inside.append(_inside[0] if _inside else warnings.catch_warnings())
+        if len(_inside) == 1:
+            _inside[0].__enter__()
+        warnings.simplefilter("ignore", category)
+    try:
+        yield
+    finally:
+        with _changing:
+            before = _inside.pop()
+            if not _inside:
+                before.__exit__(None, None, None)

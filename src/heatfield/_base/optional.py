@@ -1,9 +1,11 @@
-"""Libraries of the extras (``heatfield[io]`` and so on), imported where they are used."""
+"""Imports when they are needed: libraries of the extras (``heatfield[io]`` and so on), names of a package."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping
 from types import ModuleType
+from typing import Any
 
 
 def need(
@@ -17,26 +19,8 @@ def need(
 ) -> ModuleType:
     """The module, or an ImportError of one sentence that says what to install.
 
-    Guide: ``heatfield docs guide/formats``.
-
-    Parameters
-    ----------
-    module : str
-        What to import.
-    purpose : str
-        What it is for; the subject of the sentence.
-    extra : str
-        The extra of this library that installs it.
-    name : str, optional
-        The name of the library; its first package otherwise.
-    verb : "need" or "needs"
-        Which of the two agrees with the purpose.
-    command : str, optional
-        What to install it with where it belongs to no extra.
-
-    Returns
-    -------
-    module : module
+    ``purpose`` is the subject of the sentence, ``verb`` "need" or "needs" agrees with it; ``name`` is the
+    library where it is not the first package; ``command`` installs what belongs to no extra.
 
     Examples
     --------
@@ -58,3 +42,23 @@ def need(
         raise ImportError(
             f"{purpose} {verb} {known}, which cannot be imported: {error}", name=module
         ) from error
+
+
+def lazy_names(
+    namespace: dict[str, Any], home: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package with these globals, whose names are imported on first use.
+
+    ``home``: the module of each name; empty where the name is a module itself.
+    """
+    package = namespace["__name__"]
+
+    def get(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = importlib.import_module(f".{home[name] or name}", package)
+        value = getattr(module, name) if home[name] else module
+        namespace[name] = value
+        return value
+
+    return get, lambda: sorted(namespace["__all__"])

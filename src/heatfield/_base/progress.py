@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from tqdm import tqdm as Bar  # noqa: N812
+import tqdm
+
+from .summary import duration
 
 __all__ = ["Bar", "progress_bar", "remaining_fits", "show_progress", "silence"]
 
@@ -22,8 +24,6 @@ _DELAY = 2.0  # work that is done before shows nothing
 
 # What is shown in this process: None is bars on a terminal, True also lines elsewhere, False nothing.
 _shown: bool | None = None
-
-
 _lines: list[Lines] = []  # what is under way, outermost first, where standard error is no terminal
 
 
@@ -57,6 +57,10 @@ def _say_often(ended: threading.Event) -> None:
             print("heatfield: " + "; ".join([words[0], *words[1:][-1:]]), file=sys.stderr, flush=True)
 
 
+class Bar(tqdm.tqdm):
+    """A bar on a terminal."""
+
+
 class Lines(Bar):
     """A bar of which a line says how far it is, every 30 seconds."""
 
@@ -71,11 +75,11 @@ class Lines(Bar):
         """The share that is done, and the time that is left."""
         seconds, done = time.monotonic() - self.started, self.count - self.first
         if not self.all:
-            return f"{self.count:,.0f} {self.what}, {_duration(seconds)} so far"
+            return f"{self.count:,.0f} {self.what}, {duration(seconds)} so far"
         text = f"{self.count / self.all:.0%} of {self.all:,.0f} {self.what}"
         if not done:
-            return f"{text}, {_duration(seconds)} so far"
-        return f"{text}, about {_duration(seconds / done * (self.all - self.count))} left"
+            return f"{text}, {duration(seconds)} so far"
+        return f"{text}, about {duration(seconds / done * (self.all - self.count))} left"
 
     def update(self, n: float | None = 1) -> None:
         """Count."""
@@ -108,20 +112,8 @@ def progress_bar(
 
     It appears after two seconds and is removed when the work is done, unless ``keep``: the bar of a command's
     main work appears at once, stays, and counts the seconds also while one item takes long. Where standard
-    error is not a terminal there are lines inside `show_progress`, else nothing.
-
-    Parameters
-    ----------
-    items : iterable, optional
-    unit : str
-        What is counted.
-    total : int, optional
-        How many there are, where ``items`` has no length.
-    quiet : bool
-        No bar at all.
-    keep : bool
-    **more
-        Further arguments of `tqdm.tqdm`, such as ``unit_scale`` and ``desc``.
+    error is not a terminal there are lines inside `show_progress`, else nothing. `unit` is what is counted,
+    `total` how many there are where `items` has no length; `more` are further arguments of `tqdm.tqdm`.
     """
     options = {"total": total, "unit": unit if unit == "B" else f" {unit}", **more}
     if _shown and not quiet and not _terminal():
@@ -139,14 +131,6 @@ def _terminal() -> bool:
 
 def _length(items: Any) -> int:
     return len(items) if hasattr(items, "__len__") else 0
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return (
-        f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
-    )
 
 
 def _count_seconds(bar: Bar) -> None:

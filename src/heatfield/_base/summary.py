@@ -1,7 +1,7 @@
-"""The summary of an object, in a console (a few lines) and in a notebook (the same and a picture).
+"""The summary of an object: a few lines in a console, in a notebook the same lines and perhaps a drawing.
 
 A class derives from `Summarised` and builds a `Summary`; nothing here prints an array in full. Text that
-comes from files, such as the name of a class, is escaped in both. Everything else is ASCII, since not every
+comes from files, such as the name of a class, is escaped. Everything else is ASCII, since not every
 console or redirected file can show more.
 """
 
@@ -19,19 +19,19 @@ from .check import Array
 # Rows beyond which order statistics are taken from evenly spaced ones: a summary must appear at once.
 MOST_ROWS = 200_000
 _MOST_COLUMNS = 8
-_CELL = "text-align:left;padding:0 1em 0 0;vertical-align:top"
+_COLOR = "#3b6fd4"  # visible on black and on white
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A title, lines of a key and its value, and drawings as SVG for notebooks.
+    """A title, lines of a key and its value, and a drawing as SVG for notebooks.
 
     A line's value is text, or a list of cells aligned with those of other lines; the last is a remark.
     """
 
     title: str
     lines: list[tuple[str, str | list[str]]] = field(default_factory=list)
-    pictures: list[str] = field(default_factory=list)
+    drawing: str = ""
 
     def text(self) -> str:
         """For a console."""
@@ -44,22 +44,6 @@ class Summary:
             rows.append(f"  {key:{indent}}{'  '.join(map(plain, cells))}".rstrip())
         return "\n".join(rows)
 
-    def html(self) -> str:
-        """For a notebook; every text is escaped."""
-        span = max((len(value) for _, value in self.lines if isinstance(value, list)), default=1)
-        rows = []
-        for key, value in self.lines:
-            if isinstance(value, list):
-                cells = "".join(f'<td style="{_CELL}">{_safe(c)}</td>' for c in value)
-            else:
-                cells = f'<td colspan="{span}" style="{_CELL}">{_safe(value)}</td>'
-            head = f'<th style="{_CELL};white-space:nowrap">{_safe(key)}</th>'
-            rows.append(f'<tr style="background:none">{head}{cells}</tr>')
-        return (
-            f'<div style="font-size:90%"><b>{_safe(self.title)}</b>'
-            f'<table style="border:none;margin:0.3em 0">{"".join(rows)}</table>{"".join(self.pictures)}</div>'
-        )
-
 
 class Summarised:
     """An object that is printed as its summary, also in a notebook."""
@@ -71,7 +55,11 @@ class Summarised:
         return self._summary().text()
 
     def _repr_html_(self) -> str:
-        return self._summary().html()
+        found = self._summary()
+        return f"<pre>{escape(found.text())}</pre>{found.drawing}"
+
+
+# --- words ---------------------------------------------------------------------------
 
 
 def plain(text: str) -> str:
@@ -83,10 +71,6 @@ def plain(text: str) -> str:
     tree\\n\\x1b[31m
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def _safe(text: str) -> str:
-    return escape(plain(text))
 
 
 def number(value: float) -> str:
@@ -103,6 +87,17 @@ def number(value: float) -> str:
 def plural(count: int, word: str) -> str:
     """``1 point``, ``1,024 points``, ``2 classes``."""
     return f"{count:,} {word}{'' if count == 1 else 'es' if word.endswith('s') else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """``20 ms``, ``5 s``, ``2 min 05 s``, ``3 h 10 min``."""
+    if seconds < 1.0:
+        return f"{max(1, round(1000 * seconds))} ms"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
 def shown(names: Iterable[str], width: int = 72) -> str:
@@ -123,6 +118,9 @@ def shown(names: Iterable[str], width: int = 72) -> str:
 def shortened(text: str, longest: int = 24) -> str:
     """The text, or its beginning and an ellipsis."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+# --- numbers -------------------------------------------------------------------------
 
 
 def chosen_columns(count: int, most: int = _MOST_COLUMNS) -> list[int]:
@@ -163,3 +161,57 @@ def extent(points: Array) -> str:
 def shape(array: Any) -> str:
     """``(1024, 8)``."""
     return str(tuple(int(size) for size in np.shape(array)))
+
+
+# --- a drawing -----------------------------------------------------------------------
+
+
+def band(x: Array, low: Array, middle: Array, high: Array, *, top: float, title: str, below: str) -> str:
+    """A curve between two others over log x, with whole numbers on the other axis, up to ``top``.
+
+    Columns that are not finite are left out; with fewer than two there is no drawing. It takes the
+    notebook's own text colour and background, so that it can be read on light and on dark.
+    """
+    good = np.isfinite(x) & (x > 0.0) & np.isfinite(low) & np.isfinite(middle) & np.isfinite(high)
+    x, low, middle, high = (np.asarray(v, dtype=float)[good] for v in (x, low, middle, high))
+    if x.size < 2 or not x[0] < x[-1]:
+        return ""
+    width, height, left, right, above, under = 340, 150, 26, 10, 20, 30
+    most, least = max(float(top), float(high.max()), 1.0), min(0.0, float(low.min()))
+    log = np.log(x)
+    across = left + (width - left - right) * (log - log[0]) / (log[-1] - log[0])
+
+    def up(value: Array | float) -> Array:
+        return np.asarray(above + (height - above - under) * (1.0 - (value - least) / (most - least)))
+
+    def path(values: Array) -> list[str]:
+        return [f"{a:.1f},{b:.1f}" for a, b in zip(across, up(values), strict=True)]
+
+    parts = [_text(left, 12, title, more='font-weight="bold"')]
+    for tick in range(0, int(most) + 1, max(1, int(np.ceil(top / 6)))):
+        y = float(up(tick))
+        parts.append(
+            f'<line x1="{left}" x2="{width - right}" y1="{y:.1f}" y2="{y:.1f}" stroke="currentColor" '
+            'stroke-opacity="0.2"/>' + _text(left - 5, y + 4, str(tick), "end")
+        )
+    ring = " ".join(path(high) + path(low)[::-1])
+    parts.append(f'<polygon points="{ring}" fill="{_COLOR}" fill-opacity="0.25"/>')
+    line = path(middle)
+    parts.append(f'<polyline points="{" ".join(line)}" fill="none" stroke="{_COLOR}" stroke-width="2"/>')
+    for a, b in (place.split(",") for place in line):
+        parts.append(f'<circle cx="{a}" cy="{b}" r="2.5" fill="{_COLOR}"/>')
+    parts.append(_text(left, height - 16, number(float(x[0]))))
+    parts.append(_text(width - right, height - 16, number(float(x[-1])), "end"))
+    parts.append(_text((left + width - right) / 2, height - 4, below, "middle"))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}" '
+        f'font-family="sans-serif">{"".join(parts)}</svg>'
+    )
+
+
+def _text(x: float, y: float, words: str, anchor: str = "start", more: str = "") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more} font-size="11" '
+        f'fill="currentColor">{escape(words)}</text>'
+    )

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import write_array
 from .._base.check import Array
+from .._base.files import write_array
 from .._base.progress import progress_bar
 from .._base.threads import pieces, stop_if_asked
 from ..core.clouds import ArrangedCloud, bounding_boxes

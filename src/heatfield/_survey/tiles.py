@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import read_arrays, write_array
 from .._base.check import Array, as_points, check_choice
-from .._base.files import write_atomically
+from .._base.files import read_arrays, write_array, write_atomically
 from ..channels import CHANNELS as REGISTRY
 from ..core.clouds import kd_order
 from ..core.planner import COSTS, Costs, Request

@@ -9,6 +9,8 @@ from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
+from .._base.summary import plural
+
 # How the text of an option is parsed, by its type without "None".
 _READ: dict[str, Callable[[str], Any]] = {"int": int, "float": float}
 
@@ -88,6 +90,16 @@ def add_paths(parser: argparse.ArgumentParser, name: str = "paths") -> None:
     parser.add_argument(name, nargs="+", metavar=name.upper().removesuffix("S"), help=words)
 
 
+def add_out(
+    parser: Any, metavar: str, words: str, default: str | None = None, *, required: bool = False
+) -> None:
+    """Where a verb writes to."""
+    words += f" (default {default})" if default else ""
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar=metavar, help=words, default=default, required=required
+    )
+
+
 def add_tables(parser: argparse.ArgumentParser, *names: str) -> None:
     """Tables with the classes and the groups of files."""
     words = {
@@ -118,6 +130,12 @@ def file_size(path: str | Path) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
 
 
+def done_of(done: int, errors: Sequence[Any], word: str, where: object, resumed: int = 0) -> str:
+    """``3 of 4 clouds -> t.csv; 2 were already done``."""
+    again = f"; {resumed} {'was' if resumed == 1 else 'were'} already done" if resumed else ""
+    return f"{done} of {plural(done + len(errors), word)} -> {where}{again}"
+
+
 def failed_files(verb: str, errors: Sequence[Any], files: int, path: Any = None) -> int:
     """Say what failed; the exit code."""
     if not errors:
@@ -126,5 +144,5 @@ def failed_files(verb: str, errors: Sequence[Any], files: int, path: Any = None)
         for error in errors:
             print(f"heatfield {verb}: {error}", file=sys.stderr)
     where = "" if path is None else f", see {path}"
-    print(f"heatfield {verb}: {len(errors)} of {files} files failed{where}", file=sys.stderr)
+    print(f"heatfield {verb}: {len(errors)} of {plural(files, 'file')} failed{where}", file=sys.stderr)
     return 1

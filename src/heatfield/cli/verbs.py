@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from .._base.summary import plural
 from ..options import (
     AnyVariant,
     Features,
@@ -34,9 +35,11 @@ from ..options import (
 )
 from .parsing import (
     add_options,
+    add_out,
     add_paths,
     add_quiet,
     add_tables,
+    done_of,
     failed_files,
     file_size,
     given,
@@ -54,9 +57,7 @@ def add_describe(parser: argparse.ArgumentParser) -> None:
     from ..workflows.describe import POINT_SUFFIXES
 
     add_paths(parser)
-    parser.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="FILE", help="output table: .parquet, .csv or .npz"
-    )
+    add_out(parser, "FILE", "output table: .parquet, .csv or .npz", required=True)
     add_tables(parser, "labels")
     parser.add_argument(
         "--per-point", choices=POINT_SUFFIXES, metavar="FORMAT",
@@ -81,13 +82,12 @@ def run_describe(options: argparse.Namespace) -> int:
     )
     seconds = time.perf_counter() - started
     files = len(table) + len(table.errors)
-    say(options, f"{len(table)} of {files} clouds -> {options.out}" + (
-        f"; {table.resumed} were already done" if table.resumed else ""
-    ))  # fmt: skip
+    say(options, done_of(len(table), table.errors, "cloud", options.out, table.resumed))
     say(options, f"{seconds:.1f} s, {(files - table.resumed) / seconds:.1f} clouds per second")
     say(options, skeleton_words(table.files, Reading(**table.settings["reading"])))
     if table.empty:
-        say(options, f"{table.empty} clouds have fewer than two distinct points: their features are NaN")
+        clouds = plural(table.empty, "cloud")
+        say(options, f"features of {clouds} are NaN: fewer than two distinct points")
     return failed_files("describe", table.errors, files, options.out.with_suffix(".errors.csv"))
 
 
@@ -101,9 +101,7 @@ def add_survey(parser: argparse.ArgumentParser) -> None:
     from .._survey.tiles import LEFT_OUT
 
     add_paths(parser, "tiles")
-    parser.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="FOLDER", help="folder for the tiles with signatures"
-    )
+    add_out(parser, "FOLDER", "folder for the tiles with signatures", required=True)
     add_options(parser, *_SURVEY, leave_out=LEFT_OUT)
     add_quiet(parser)
 
@@ -114,7 +112,8 @@ def run_survey(options: argparse.Namespace) -> int:
 
     found = survey(options.tiles, options.out, **given(options, *_SURVEY))
     tiles = len(found.tiles)
-    say(options, f"{found.points:,} points of {tiles - len(found.errors)} of {tiles} tiles -> {options.out}")
+    done = done_of(tiles - len(found.errors), found.errors, "tile", options.out)
+    say(options, f"{plural(found.points, 'point')} of {done}")
     for entry in found.plan:
         say(options, f"scale {entry['scale']} (sqrt(t) = {entry['length']:.4g}): {entry['reason']}")
     return failed_files("survey", found.errors, tiles, options.out / ERRORS)
@@ -128,10 +127,7 @@ _TRAIN = (AnyVariant, Head, Training, Folds, Reading, Run)
 def add_train(parser: argparse.ArgumentParser) -> None:
     """``heatfield train``: see `train_files`."""
     parser.add_argument("folder", metavar="FOLDER", help="a folder with one subfolder per class")
-    parser.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="MODEL",
-        help="folder of the model; an older model in it is replaced",
-    )  # fmt: skip
+    add_out(parser, "MODEL", "folder of the model; an older model in it is replaced", required=True)
     add_tables(parser, "labels", "groups")
     add_options(parser, *_TRAIN)
     add_quiet(parser)
@@ -168,9 +164,7 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     """``heatfield predict``: see `predict_files`."""
     parser.add_argument("model", metavar="MODEL", help="a model folder written by 'heatfield train'")
     add_paths(parser)
-    parser.add_argument(
-        "-o", "--out", type=Path, metavar="FILE", help="output table, a .csv (default: print the labels)"
-    )
+    add_out(parser, "FILE", "output table, a .csv (default: print the labels)")
     add_options(parser, Prediction, Local)
     add_quiet(parser)
 
@@ -185,12 +179,12 @@ def run_predict(options: argparse.Namespace) -> int:
         for line in found.lines():
             print(line)
         return failed_files("predict", found.errors, files)
-    say(options, f"{len(found)} of {files} files -> {options.out}")
+    say(options, done_of(len(found), found.errors, "file", options.out))
     if not options.quiet and found.uncalibrated:
         print(f"heatfield predict: {found.uncalibrated}", file=sys.stderr)
     odd = sum(bool(note) for note in found.notes)
     if odd:
-        words = f"{odd} of {len(found)} clouds are unlike the training set, see the note column"
+        words = f"unlike the training set: {odd} of {plural(len(found), 'cloud')}, see the note column"
         print(f"heatfield predict: {words}", file=sys.stderr)
     return failed_files("predict", found.errors, files, options.out.with_suffix(".errors.csv"))
 
@@ -205,10 +199,7 @@ def add_points(parser: argparse.ArgumentParser) -> None:
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True, title="jobs")
     train = jobs.add_parser("train", help="train on files with labelled points")
     add_paths(train)
-    train.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="MODEL",
-        help="folder of the model; an older model in it is replaced",
-    )  # fmt: skip
+    add_out(train, "MODEL", "folder of the model; an older model in it is replaced", required=True)
     train.add_argument(
         "--label", metavar="COLUMN", help="column with the labels (default: classification, else label)"
     )
@@ -224,9 +215,7 @@ def add_points(parser: argparse.ArgumentParser) -> None:
         "model", type=Path, metavar="MODEL", help="a model folder written by 'heatfield points train'"
     )
     add_paths(predict)
-    predict.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="FOLDER", help="folder for the labelled files"
-    )
+    add_out(predict, "FOLDER", "folder for the labelled files", required=True)
     predict.add_argument(
         "--format", metavar="FORMAT",
         help="las, laz, ply, parquet, csv or npz (default: that of the file, laz for all others)",
@@ -250,7 +239,7 @@ def _train_points(options: argparse.Namespace) -> int:
     )  # fmt: skip
     notes, settings = model.notes_, model.settings_
     classes = ", ".join(map(str, model.classes_.tolist()))
-    say(options, f"{notes['files']} files, {notes['points']:,} points, classes {classes}")
+    say(options, f"{plural(notes['files'], 'file')}, {plural(notes['points'], 'point')}, classes {classes}")
     unit = f", {notes['unit']}" if notes["unit"] else ""
     lengths = ", ".join(f"s{a} {length:g}" for a, length in enumerate(settings.lengths))
     say(options, f"lengths √t{unit}: {lengths}; {len(settings.names)} features per point")
@@ -272,10 +261,8 @@ def _predict_points(options: argparse.Namespace) -> int:
     )
     seconds = time.perf_counter() - started
     count = len(files) + len(files.errors)
-    say(options, f"{len(files)} of {count} files -> {options.out}" + (
-        f"; {files.resumed} were already done" if files.resumed else ""
-    ))  # fmt: skip
-    say(options, f"{files.points:,} points, {seconds:.1f} s")
+    say(options, done_of(len(files), files.errors, "file", options.out, files.resumed))
+    say(options, f"{plural(files.points, 'point')}, {seconds:.1f} s")
     return failed_files("points", files.errors, count, options.out / "predict.errors.csv")
 
 
@@ -312,9 +299,7 @@ _VIEW = (Scales, View, Reading, Local)
 def add_view(parser: argparse.ArgumentParser) -> None:
     """``heatfield view``: see `view_file`."""
     parser.add_argument("file", metavar="FILE", help="a file of points")
-    parser.add_argument(
-        "-o", "--out", default="view.html", metavar="PAGE", help="output page (default view.html)"
-    )
+    add_out(parser, "PAGE", "output page", "view.html")
     add_options(parser, *_VIEW)
     add_quiet(parser)
 
@@ -342,9 +327,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="FOLDER", help="a folder of clouds; its subfolders, if any, are the classes"
     )
-    parser.add_argument(
-        "-o", "--out", default="report.html", metavar="PAGE", help="output page (default report.html)"
-    )
+    add_out(parser, "PAGE", "output page", "report.html")
     add_tables(parser, "labels", "groups")
     parser.add_argument(
         "--figures", type=Path, metavar="FOLDER",
@@ -369,12 +352,11 @@ def run_report(options: argparse.Namespace) -> int:
         **given(options, *_REPORT),
     )
     table, errors = result.table, result.errors
-    done = f"; {table.resumed} were already done" if table.resumed else ""
-    say(options, f"{len(table)} of {len(table) + len(errors)} clouds{done}")
+    say(options, done_of(len(table), errors, "cloud", result.path, table.resumed))
     say(options, skeleton_words(table.files, Reading(**table.settings["reading"])))
-    say(options, f"{result.path}: {file_size(result.path)} after {time.perf_counter() - started:.1f} s")
+    say(options, f"{file_size(result.path)} after {time.perf_counter() - started:.1f} s")
     if options.figures is not None:
-        say(options, f"{len(result.figures)} figures -> {options.figures}")
+        say(options, f"{plural(len(result.figures), 'figure')} -> {options.figures}")
     return failed_files("report", errors, len(table) + len(errors), f"the end of {result.path}")
 
 
@@ -400,16 +382,12 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     build.add_argument(
         "paths", nargs="+", metavar="PATH", help=f"{files}; subfolders of a single folder are classes"
     )
-    build.add_argument(
-        "-o", "--out", required=True, metavar="INDEX", help="folder of the index, which must not exist yet"
-    )
+    add_out(build, "INDEX", "folder of the index; an older index in it is replaced", required=True)
     build.add_argument("--evaluate", action="store_true", help="print retrieval scores")
     query = action("query", "find the clouds of an index most similar to files")
     add_paths(query)
     query.add_argument("-k", type=int, default=10, metavar="K", help="hits per file (default 10)")
-    query.add_argument(
-        "-o", "--out", type=Path, metavar="FILE", help="output table, a .csv (default: print it)"
-    )
+    add_out(query, "FILE", "output table, a .csv (default: print it)")
     query.add_argument("--page", type=Path, metavar="PAGE", help="also write a page with thumbnails, a .html")
     add = action("add", "add files to an index, with the options it was built with")
     add.add_argument("paths", nargs="+", metavar="PATH", help=files)
@@ -444,7 +422,7 @@ def run_search(options: argparse.Namespace) -> int:
         done = search.remove_from_index(options.index, options.names)
     place = Path(options.out if options.action == "build" else options.index)
     words = {"build": "indexed", "add": "added", "remove": "removed"}[options.action]
-    say(options, f"{len(done.names)} clouds {words} -> {place}\n{done.index!r}")
+    say(options, f"{plural(len(done.names), 'cloud')} {words} -> {place}\n{done.index!r}")
     if options.action == "build" and options.evaluate:
         print(done.index.evaluate())
     if options.action == "add" and None in done.index.labels and {*done.index.labels} != {None}:
@@ -462,7 +440,7 @@ def _query_index(options: argparse.Namespace) -> int:
     )
     files = len(found.files) + len(found.errors)
     if options.out is not None:
-        say(options, f"{len(found.files)} of {files} files -> {options.out}")
+        say(options, done_of(len(found.files), found.errors, "file", options.out))
     else:
         print(shown(str(found)))
     if options.page is not None:
@@ -495,7 +473,7 @@ def add_pattern(parser: argparse.ArgumentParser) -> None:
         "--intensity", metavar="FILE",
         help="null-model intensity: a table x,y,value (nearest-neighbour lookup)",
     )  # fmt: skip
-    parser.add_argument("-o", "--out", metavar="FILE", help="write the result to a .json")
+    add_out(parser, "FILE", "write the result to a .json")
     parser.add_argument("--plot", metavar="PICTURE", help="plot the curves to a .png or .svg")
     add_options(parser, *_PATTERN)
     add_quiet(parser)
@@ -526,9 +504,7 @@ def run_pattern(options: argparse.Namespace) -> int:
 
 def add_demo(parser: argparse.ArgumentParser) -> None:
     """``heatfield demo``: see `heatfield.workflows.demo`."""
-    parser.add_argument(
-        "-o", "--out", type=Path, default=Path("heatfield-demo"), help="folder for pictures and results"
-    )
+    add_out(parser, "FOLDER", "folder for pictures and results", "heatfield-demo")
     parser.add_argument("--clouds", type=int, default=60, help="Orbit5k clouds per class (default 60)")
     add_options(parser, Threads)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._base.check import Array, check_count
+from .._base.check import Array, check_count, check_number
 from .._base.progress import progress_bar
 from .._base.summary import plain, plural, shortened, shown
 from ..io import SUFFIXES, ReadError, read_cloud
@@ -78,31 +78,6 @@ def read_files(
         odd = next(f for f, c in zip(files, clouds, strict=True) if c.shape[1] != clouds[0].shape[1])
         raise ReadError(odd, f"its points have another dimension than those of {files[0]}")
     return Dataset(clouds, np.array([position[label] for label in labels]), names, tuple(map(str, files)))
-
-
-def take_each(
-    files: Sequence[Path], labels: Sequence[str], classes: Sequence[str], per_class: int | None
-) -> tuple[list[Path], list[str]]:
-    """The first ``per_class`` files of every class, by name: a choice that does not depend on the machine."""
-    chosen: list[tuple[Path, str]] = []
-    for name in classes:
-        mine = sorted(f for f, label in zip(files, labels, strict=True) if label == name)
-        chosen += [(f, name) for f in (mine if per_class is None else mine[:per_class])]
-    return [f for f, _ in chosen], [label for _, label in chosen]
-
-
-def need_folder(root: str | Path | None, what: str, holds: Sequence[str], steps: str) -> Path:
-    """The user's folder, if it holds what it must; otherwise an error that lists the steps to get it."""
-    folder = Path(root) if root is not None else None
-    missing = [name for name in holds if folder is None or not (folder / name).exists()]
-    if folder is None or not folder.is_dir() or missing:
-        found = (
-            "no folder was given"
-            if folder is None
-            else f"{str(folder)!r} has no {', '.join(missing) or 'such folder'}"
-        )
-        raise FileNotFoundError(f"{what}: {found}. {steps}")
-    return folder
 
 
 # --- folders -------------------------------------------------------------------------
@@ -201,7 +176,7 @@ def read_csv(path: Path) -> list[tuple[int, list[str]]]:
             reader = csv.reader(file)
             return [(reader.line_num, row) for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ReadError(path, str(error)) from None
+        raise ReadError(path, getattr(error, "strerror", None) or str(error)) from None
 
 
 # --- splits --------------------------------------------------------------------------
@@ -301,8 +276,7 @@ def make_splits(
     [15, 15, 15, 15]
     """
     count = check_count(n_splits, "n_splits", 1)
-    if not 0.0 < test_share < 1.0:
-        raise ValueError(f"test_share must lie between 0 and 1, got {test_share!r}")
+    check_number(test_share, "test_share", above=0, below=1)
     known = np.asarray(labels)
     rng, splits = _seeded(clouds, known), np.zeros((count, len(known)), bool)
     for split in splits:

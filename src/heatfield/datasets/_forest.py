@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.check import Array, check_count
+from .._base.check import Array, check_count, check_number
 
 FOREST_CLASSES = ("ground", "trunk", "branch", "leaf", "outlier")
 _GROUND, _TRUNK, _BRANCH, _LEAF, _OUTLIER = range(5)
@@ -69,9 +69,8 @@ def make_forest(
     trees = check_count(n_trees, "n_trees", 1)
     scans = check_count(n_scans, "n_scans", 1)
     seed = check_count(random_state, "random_state", 0)
-    if not 1.0 <= float(size) < 1e6:
-        raise ValueError(f"size must be at least 1 metre, got {size!r}")
-    made = [_plot(np.random.default_rng([seed, i]), m, trees, float(size), scans) for i in range(plots)]
+    side = check_number(size, "size", least=1, below=1e6)
+    made = [_plot(np.random.default_rng([seed, i]), m, trees, side, scans) for i in range(plots)]
     return [points for points, _ in made], [labels for _, labels in made]
 
 

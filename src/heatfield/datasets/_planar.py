@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._base.check import Array, check_choice, check_count, thread_count
+from .._base.check import Array, check_choice, check_count, check_number, thread_count
 from .._base.threads import pieces, run_pieces
 from ..options import Threads
 
@@ -164,8 +164,7 @@ def make_processes(
         "strauss_intensity": strauss_intensity, "strauss_radius": strauss_radius,
     }  # fmt: skip
     for name, value in numbers.items():
-        if not 0.0 < value < 1e6:
-            raise ValueError(f"{name} must be positive, got {value!r}")
+        check_number(value, name, above=0, below=1e6)
     if not 0.0 <= strauss_interaction <= 1.0:
         raise ValueError(f"strauss_interaction must lie in [0, 1], got {strauss_interaction!r}")
 
@@ -289,8 +288,7 @@ def make_disks_annuli(
     hole = _interval(inner, "inner", 1.0)
     noise = _interval(defaults[1] if background is None else background, "background", 1e6)
     times = _interval(density, "density", 1e6, least=1.0)
-    if not 0.0 <= gap < 0.5:
-        raise ValueError(f"gap must lie between 0 and 0.5, got {gap!r}")
+    check_number(gap, "gap", least=0, below=0.5)
 
     def make(label: int, stream: Stream) -> Array:
         disks, annuli = _PAIRS[label]
@@ -302,9 +300,8 @@ def make_disks_annuli(
         intensity = _between(noise, stream)
         parts = [stream.draw(stream.poisson(intensity), 2)]
         squares = [(inner * inner, outer * outer) for _, _, outer, inner in shapes]
-        added = [
-            intensity * (_between(times, stream) - 1.0) for _ in shapes
-        ]  # to the noise, which is there too
+        # To the noise, which is there too.
+        added = [intensity * (_between(times, stream) - 1.0) for _ in shapes]
         counts = [
             stream.poisson(more * math.pi * (high - low))
             for more, (low, high) in zip(added, squares, strict=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from .._base.check import Array, check_choice, check_count
+from .._base.check import Array, check_choice, check_count, check_number
 
 FOUR_SHAPES = ("sphere", "torus", "box", "helices")
 
@@ -56,8 +56,7 @@ def make_four_shapes(
     count = check_count(n_per_class, "n_per_class", 1)
     length = check_count(n_points, "n_points", 1)
     seed = check_count(random_state, "random_state", 0)
-    if isinstance(noise, bool) or not isinstance(noise, (int, float)) or not 0.0 <= noise < np.inf:
-        raise ValueError(f"noise must be a number of at least 0, got {noise!r}")
+    check_number(noise, "noise", least=0)
     if rotation not in ("z", "so3", None):
         raise ValueError(f"rotation must be one of 'z', 'so3' or None, got {rotation!r}")
     clouds = []
@@ -342,8 +341,7 @@ class Manifold:
         -------
         low, high : float
         """
-        if not 0.0 < delta < 1.0:
-            raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
+        check_number(delta, "delta", above=0, below=1)
         low = (np.log(2 / delta) * self.area / len(self.points)) ** (2 / self.dimension)
         return float(low), self.reach**2
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base.check import Array, OutOfRangeError, as_clouds, check_times, time_range
+from .._base.check import Array, OutOfRangeError, as_clouds, check_times, time_range, warn_caller
 from .._base.threads import run_pieces
-from .._base.warn import warn_caller
 from ..core import formulas
 from ..core.clouds import ArrangedCloud, Batch, Buffers
 from ..core.evaluate import Outputs, evaluate, fill_transition, signatures_from_sums, totals

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .._base.check import check_choice
-from .._base.drawing import bars
 from .._base.summary import Summarised, Summary, plural
 from ..channels import blocks_with_spectrum
 from ..options import Features, Spectrum, Threads, names
@@ -75,9 +74,7 @@ class Layout(Summarised):
             first, last = self.names[place.start], self.names[place.stop - 1]
             count = place.stop - place.start
             lines.append((block, f"columns {place.start} to {place.stop - 1} ({count}): {first} ... {last}"))
-        counts = [place.stop - place.start for place in self.columns.values()]
-        picture = bars(list(self.columns), counts, "columns per block")
-        return Summary(f"Layout of {plural(self.width, 'column')}", lines, [picture])
+        return Summary(f"Layout of {plural(self.width, 'column')}", lines)
 
 
 def column_names(block: str, shape: Shape) -> Iterator[str]:

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.arrays import read_arrays
 from .._base.check import Array, OutOfRangeError, thread_count
-from .._base.files import open_atomically
+from .._base.files import open_atomically, read_arrays
 from .._base.threads import even_pieces, run_pieces
 from ..channels import block_columns, block_values, learned_blocks
 from ..core.clouds import ArrangedCloud

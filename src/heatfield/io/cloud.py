@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.drawing import dots
 from .._base.summary import Summarised, Summary, extent, plural, shortened, shown
 from ..options import Reading
 from .limits import Source
@@ -68,7 +67,7 @@ class Cloud(Summarised):
             lines.append(("notes", shown(map(str, self.notes))))
         kind = f", format {self.format}" if self.format else ""
         title = f"Cloud of {plural(m, 'point')} in {plural(n, 'dimension')}{kind}"
-        return Summary(title, lines, [dots(self.points, "the points")])
+        return Summary(title, lines)
 
     def take(self, rows: NDArray[Any]) -> Cloud:
         """Some of the points with their columns; faces and parents do not survive.

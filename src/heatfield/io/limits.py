@@ -130,7 +130,7 @@ class Source:
             )
 
     def check_allowance(self, size: int, what: str, place: str) -> None:
-        """Compare the size of something unpacked with what this file may unpack to."""
+        """Compare the size of something decompressed with the most that this file is allowed."""
         if size > self.allowance:
             raise self.error(
                 f"{what} unpacks to {size} bytes, more than the {self.allowance} allowed for its size; "
@@ -210,7 +210,7 @@ def local_bytes(name: str, max_bytes: int | None) -> bytes:
 
 
 def allowance(size: int, max_bytes: int | None) -> int:
-    """The most bytes that a file of this size may unpack to.
+    """The maximum decompressed size, in bytes, of a file of this size.
 
     16 MiB for any file, up to 50 times its size as long as that is at most 64 MiB, 8 times its size at
     10 MB, and 24 bytes for each byte beyond: bytes that become float64 grow 8 times, LAZ packs 20 times.

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.check import Array, as_clouds, as_lengths, check_choice, check_count
+from .._base.check import Array, as_clouds, as_lengths, check_choice, check_count, warn_caller
 from .._base.threads import one_algebra_thread
-from .._base.warn import warn_caller
 from ..core.planner import always_dense
 from ..features.describe import own_ends, shared_lengths
 from ..features.descriptor import CloudEstimator, HFSDescriptor, check_known_lengths
@@ -149,9 +148,9 @@ class CloudModel(Threads, CloudEstimator):
         Examples
         --------
         >>> import heatfield as hf
-        >>> hf.HFSClassifier.load("no such folder")  # doctest: +ELLIPSIS
+        >>> hf.HFSClassifier.load("forest")
         Traceback (most recent call last):
-        heatfield.io.limits.ReadError: no such folder: there is no model: ...
+        heatfield.io.limits.ReadError: forest: no such folder; a saved model is expected
         """
         return cls._load(folder)
 

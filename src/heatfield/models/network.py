@@ -122,9 +122,9 @@ class NetworkModel(Learned, Optimisation, CloudModel):
         Examples
         --------
         >>> import heatfield as hf
-        >>> hf.HFSNetworkClassifier.load("no such folder")  # doctest: +ELLIPSIS
+        >>> hf.HFSNetworkClassifier.load("forest")
         Traceback (most recent call last):
-        heatfield.io.limits.ReadError: no such folder: there is no model: ...
+        heatfield.io.limits.ReadError: forest: no such folder; a saved model is expected
         """
         return cls._load(folder, device=device)
 

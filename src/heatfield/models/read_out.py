@@ -23,8 +23,7 @@ from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from .._base.check import Array, as_clouds, check_dtype, check_tol
-from .._base.warn import quiet
+from .._base.check import Array, as_clouds, check_dtype, check_tol, quiet
 from ..core.clouds import Batch
 from ..features.blocks import registry
 from ..features.layout import ROUND_OFF, Layout

@@ -14,10 +14,10 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.model_selection import StratifiedKFold
 
 from .._base.check import Array, check_count
+from .._base.check import quiet as without_warnings
 from .._base.progress import progress_bar
 from .._base.summary import number, plural, shown
 from .._base.threads import stop_if_asked
-from .._base.warn import quiet as without_warnings
 from ..features.descriptor import HFSDescriptor
 from .heads import Scaling
 from .read_out import RoundOffScaler, new_scaler

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from .._base.arrays import open_regular
-from .._base.files import write_folder_atomically
+from .._base.files import open_regular, write_folder_atomically
 from ..features.layout import SCHEMA
 from ..io.limits import ReadError
 from .heads import Tensors
@@ -103,14 +102,7 @@ def read_model(
 ) -> tuple[dict[str, Any], Tensors]:
     """Metadata and tensors of a folder that `write_model` wrote for this estimator and schema."""
     target = Path(folder)
-    if not target.is_dir():
-        raise ReadError(
-            target,
-            f"there is no model: a folder with {METADATA} and {TENSORS}, saved by {estimator}, is expected",
-        )
-    for name in (METADATA, TENSORS):
-        if not (target / name).is_file():
-            raise ReadError(target, f"not a whole model: it has no {name}")
+    _check_whole(target)
     metadata = _read_metadata(target)
     held = metadata.get("estimator")
     if held != estimator:
@@ -126,9 +118,16 @@ def read_model(
 
 def estimator_of(folder: str | Path) -> str:
     """The name of the class whose model a folder holds."""
-    if not (Path(folder) / METADATA).is_file():
-        raise ReadError(folder, f"there is no model: a folder with {METADATA} and {TENSORS} is expected")
+    _check_whole(Path(folder))
     return str(_read_metadata(Path(folder)).get("estimator"))
+
+
+def _check_whole(folder: Path) -> None:
+    if not folder.is_dir():
+        raise ReadError(folder, "no such folder; a saved model is expected")
+    for name in (METADATA, TENSORS):
+        if not (folder / name).is_file():
+            raise ReadError(folder, f"not a saved model: it has no {name}")
 
 
 def _read_metadata(target: Path) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from safetensors.numpy import load, save
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from .._base.arrays import open_regular
 from .._base.check import (
     LEAST_LENGTH,
     OutOfRangeError,
@@ -29,7 +28,7 @@ from .._base.check import (
     check_range,
     check_times,
 )
-from .._base.files import write_atomically
+from .._base.files import open_regular, write_atomically
 from ..core import formulas
 from ..features.layout import SCHEMA
 from ..features.points import PointSettings, features_of

@@ -306,7 +306,7 @@ def finite(outputs: NDArray[np.float32]) -> Array:
     odd = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if odd.size:
         raise ValueError(
-            f"the network gives no finite numbers for {odd.size} of {len(values)} clouds, the first is "
+            f"the network gives non-finite values for {odd.size} of {len(values)} clouds, the first is "
             f"clouds[{odd[0]}]: its weights or the cloud are out of the range of single precision"
         )
     return values

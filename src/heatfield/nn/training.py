@@ -22,8 +22,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from .._base.arrays import open_regular
-from .._base.files import write_atomically
+from .._base.files import open_regular, write_atomically
 from .._base.progress import Bar, remaining_fits
 
 
@@ -214,7 +213,7 @@ def _one_epoch(
 
 
 def _refuse_divergence(network: nn.Module, entry: dict[str, float], epoch: int, options: Training) -> None:
-    """Weights that are no numbers would stay so, and predict nothing: say it, and before they are kept."""
+    """Weights that are not finite would stay so and predict nothing: raise before they are saved."""
     losses = [entry["loss"], entry.get("validation_loss", 0.0)]
     weights = network.state_dict().values()
     if not all(map(math.isfinite, losses)) or not all(bool(torch.isfinite(w).all()) for w in weights):
@@ -364,7 +363,7 @@ def _check_progress(progress: Any) -> None:
 
 
 def _check_numbers(tensors: dict[str, Tensor], optimizer: torch.optim.Optimizer) -> None:
-    """A ValueError where weights or moments are no finite numbers, or moments of another shape."""
+    """A ValueError where weights or moments are not finite, or moments have another shape."""
     shapes = [p.shape for group in optimizer.param_groups for p in group["params"]]
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
@@ -386,7 +385,7 @@ def _part(tensors: dict[str, Tensor], start: str) -> dict[str, Tensor]:
     return {key[len(start) :]: value for key, value in tensors.items() if key.startswith(start)}
 
 
-# --- memory that is used again and again stays with the process -----------------------
+# --- freed memory is kept between training steps ---------------------------------------
 
 
 @cache

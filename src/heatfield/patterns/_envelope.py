@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from .._base.check import Array, as_points, as_scales, thread_count
+from .._base.check import Array, as_points, as_scales, check_number, thread_count
 from .._base.summary import number, plural
 from .._base.threads import pieces, run_pieces
 from ..core.clouds import ArrangedCloud
@@ -97,8 +97,7 @@ def rank_envelope(observed: ArrayLike, simulated: ArrayLike, level: float = 0.05
         raise ValueError(
             f"observed must have shape (T,) and simulated (S, T), got {first.shape} and {rest.shape}"
         )
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    check_number(level, "level", above=0, below=1)
     if (len(rest) + 1) * level < 1.0:
         least = int(np.ceil(1.0 / level - 1e-9)) - 1
         raise ValueError(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.check import Array, as_points
+from .._base.summary import plural
 
 Intensity = Callable[[Array], Any]
 _PROBES = 16_384  # places at which the largest intensity is sought: narrower peaks are not seen
@@ -178,7 +179,7 @@ class Polygon:
         return self._strips.sample(rng, count) + self._bounds.low
 
     def __repr__(self) -> str:
-        holes = f" and {len(self.rings) - 1} holes" if len(self.rings) > 1 else ""
+        holes = f" and {plural(len(self.rings) - 1, 'hole')}" if len(self.rings) > 1 else ""
         return f"Polygon of {len(self.rings[0])} vertices{holes}"
 
 

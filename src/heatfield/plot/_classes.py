@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._style import class_color, class_line, dimension_name, own_axes, pyplot, ramp, scale_axis, tidy
+from ._style import (
+    class_color,
+    class_line,
+    dimension_name,
+    legend_beside,
+    own_axes,
+    pyplot,
+    ramp,
+    scale_axis,
+    tidy,
+)
 
 
 def class_curves(
@@ -63,7 +73,7 @@ def class_curves(
         ax.plot(steps, middle, color=class_color(k), linewidth=1.8, markersize=3, label=name, **class_line(k))
     scale_axis(ax, table.shape[1], lengths, unit)
     ax.set_ylabel(ylabel)
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
+    legend_beside(ax)
     return tidy(ax, title)
 
 

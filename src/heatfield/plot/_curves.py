@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from .._base.summary import plural
 from ..heat_signatures import Signatures
 from ..patterns import PatternTest
 from ._style import (
-    DIMENSION_COLORS,
     class_color,
     class_line,
-    dimension_name,
     escaped,
     lengths_of,
     own_axes,
     pyplot,
-    scale_axis,
+    stack_shares,
     tidy,
 )
 
@@ -63,7 +62,7 @@ def global_curves(
     """
     several = [signatures] if isinstance(signatures, Signatures) else list(signatures)
     if names is not None and len(names) != len(several):
-        raise ValueError(f"names has {len(names)} names for {len(several)} clouds")
+        raise ValueError(f"names has {plural(len(names), 'name')} for {plural(len(several), 'cloud')}")
     for k, one in enumerate(several):
         if one.scales.ndim != 1 or not np.isfinite(one.energy).all():
             raise ValueError(
@@ -108,18 +107,9 @@ def dimension_spectrum(signatures: Signatures, ax: Any = None, *, unit: str | No
     >>> hf.plot.dimension_spectrum(hf.signatures(points)).get_ylabel()
     'share of points, %'
     """
-    shares = 100 * signatures.hds.composition
+    hds = signatures.hds
     ax = own_axes(ax, (5.2, 3.2))
-    centers = signatures.hds.centers
-    colors = [DIMENSION_COLORS[min(k, 3)] for k in range(len(centers))]
-    names = [dimension_name(center) for center in centers]
-    ax.stackplot(np.arange(len(shares)), shares.T, colors=colors, labels=names, alpha=0.9, linewidth=0)
-    scale_axis(ax, len(shares), lengths_of(signatures), unit)
-    ax.set(ylim=(0, 100), ylabel="share of points, %")
-    handles, words = ax.get_legend_handles_labels()
-    ax.legend(
-        handles[::-1], words[::-1], loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9
-    )
+    stack_shares(ax, hds.composition, hds.centers, lengths_of(signatures), unit)
     return tidy(ax, "Heat dimension spectrum")
 
 
@@ -168,7 +158,8 @@ def pattern_envelope(result: PatternTest, ax: Any = None, *, unit: str | None = 
     for place, name in zip(axes[0], names, strict=True):
         _draw(place, result, name, unit)
     figure.suptitle(
-        f"{result.count:,} points: {result.verdict} (p = {result.p:.3g}, {result.simulations:,} simulations)",
+        f"{plural(result.count, 'point')}: {result.verdict} "
+        f"(p = {result.p:.3g}, {plural(result.simulations, 'simulation')})",
         fontsize=12,
     )
     return axes[0]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base.check import Array, as_points
-from .._base.files import write_atomically
 from .._base.optional import need
 from ..heat_signatures import Signatures
 
@@ -87,6 +85,27 @@ def scale_axis(
     ax.set_xticks(
         np.arange(0, steps, every), [f"{shown[a]:.2g}\ns{a}" for a in range(0, steps, every)], fontsize=8
     )
+
+
+def legend_beside(ax: Any, size: float = 9, reverse: bool = False, **more: Any) -> None:
+    """The legend to the right of the axes."""
+    handles, words = ax.get_legend_handles_labels()
+    step = -1 if reverse else 1
+    more |= {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False, "fontsize": size}
+    ax.legend(handles[::step], words[::step], **more)
+
+
+def stack_shares(
+    ax: Any, shares: Array, centers: ArrayLike, lengths: ArrayLike | None, unit: str | None
+) -> None:
+    """Shares (T, K) of points that look like each dimension, one area on the other over the scales."""
+    names = [dimension_name(center) for center in np.asarray(centers)]
+    colors = [DIMENSION_COLORS[min(k, 3)] for k in range(len(names))]
+    steps = np.arange(len(shares))
+    ax.stackplot(steps, 100 * shares.T, colors=colors, labels=names, alpha=0.9, linewidth=0)
+    scale_axis(ax, len(shares), lengths, unit)
+    ax.set(ylim=(0, 100), ylabel="share of points, %")
+    legend_beside(ax, reverse=True)
 
 
 def at_length(length: float, unit: str | None = None, scale: int | None = None) -> str:
@@ -185,10 +204,3 @@ def dimension_name(center: float) -> str:
     if float(center).is_integer() and 0 <= center < len(DIMENSION_NAMES):
         return f"{center:g} ({DIMENSION_NAMES[int(center)]})"
     return f"{center:g}"
-
-
-def save_picture(figure: Any, path: Path, dpi: int) -> None:
-    """A PNG that carries the name of the library, whole or not at all."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=dpi, format="png", metadata={"Software": "heatfield"})
-    write_atomically(path, buffer.getvalue())

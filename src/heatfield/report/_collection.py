@@ -17,6 +17,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from .._base.check import Array
 from .._base.optional import need
+from .._base.progress import progress_bar
 from ..features.descriptor import HFSDescriptor
 from ..models.classifier import HFSClassifier
 from ..models.read_out import new_scaler, split_folds
@@ -30,59 +31,20 @@ _SHUFFLES = 5  # of each block and each scale, in each fold
 
 @dataclass(frozen=True)
 class Collection:
-    """Described clouds.
-
-    Guide: ``heatfield docs guide/report``.
-
-    Attributes
-    ----------
-    name : str
-    files : names of the N clouds
-    points : (N,) how many points each was described by
-    features : (N, columns)
-    descriptor : HFSDescriptor
-        What computed the features; it has the names of the columns.
-    dims : int
-        Coordinates per point.
-    labels : (N,) class names, or None
-    sketches : list of (k, 2) arrays
-        A few points of each cloud in the plane, for thumbnails.
-    broken : list of (file, place, problem)
-    lengths : (N, T) array, optional
-        Lengths sqrt(t) of the scales of each cloud.
-    unit : str
-        Of the coordinates, "" where it is not known.
-    groups : (N,) names, or None
-        Clouds of one group, such as a patient, are never on both sides of a cross-validation.
-
-    Examples
-    --------
-    >>> import numpy as np, heatfield as hf
-    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=2, n_points=60)
-    >>> descriptor = hf.HFSDescriptor("desc")
-    >>> rows = descriptor.fit_transform(clouds)
-    >>> found = hf.report.Collection(
-    ...     "orbits", [f"{i}.csv" for i in range(10)], np.full(10, 60), rows, descriptor, 2,
-    ...     [f"class {label}" for label in labels], clouds,
-    ... )
-    >>> found.classes, found.composition().shape, found.scale_name(3)
-    (['class 0', 'class 1', 'class 2', 'class 3', 'class 4'], (10, 8, 3), 's3')
-    >>> found.length_table() is None, found.length_words()
-    (True, '')
-    """
+    """Described clouds."""
 
     name: str
-    files: list[str]
-    points: NDArray[np.int64]
-    features: Array
-    descriptor: HFSDescriptor
+    files: list[str]  # names of the N clouds
+    points: NDArray[np.int64]  # (N,): by how many points each was described
+    features: Array  # (N, columns)
+    descriptor: HFSDescriptor  # what computed the features
     dims: int
     labels: list[str] | None
-    sketches: list[Array]
-    broken: list[tuple[str, str, str]] = field(default_factory=list)
-    lengths: Array | None = None
+    sketches: list[Array]  # (k, 2) each: a few points in the plane, for thumbnails
+    broken: list[tuple[str, str, str]] = field(default_factory=list)  # file, place, problem
+    lengths: Array | None = None  # (N, T): sqrt(t) of the scales
     unit: str = ""
-    groups: list[str] | None = None
+    groups: list[str] | None = None  # clouds of one are never on both sides of a cross-validation
 
     @property
     def classes(self) -> list[str]:
@@ -96,17 +58,7 @@ class Collection:
         return self.descriptor.n_scales if lengths is None else len(lengths)
 
     def scale_name(self, a: int) -> str:
-        """``s3, √t = 0.2 m``: index and length, the median where clouds have their own.
-
-        Parameters
-        ----------
-        a : int
-            The finest scale is 0.
-
-        Returns
-        -------
-        str
-        """
+        """``s3, √t = 0.2 m``: index and length, the median where clouds have their own."""
         table = self.length_table()
         if table is None:
             return f"s{a}"
@@ -114,12 +66,7 @@ class Collection:
         return f"s{a}, √t = {shown:.3g}" + (f" {self.unit}" if self.unit else "")
 
     def length_table(self) -> Array | None:
-        """Lengths (N, T), or (1, T) where all clouds have the same; None where they are not known.
-
-        Returns
-        -------
-        lengths : array or None
-        """
+        """Lengths (N, T), or (1, T) where all clouds have the same; None where they are not known."""
         if self.descriptor.lengths is not None:
             return np.atleast_2d(np.asarray(self.descriptor.lengths, dtype=float))
         if self.lengths is None or not np.isfinite(self.lengths).all(axis=1).any():
@@ -127,12 +74,7 @@ class Collection:
         return self.lengths
 
     def length_words(self) -> str:
-        """The lengths of all scales in a line; "" where they are not known.
-
-        Returns
-        -------
-        str
-        """
+        """The lengths of all scales in a line; "" where they are not known."""
         table = self.length_table()
         if table is None:
             return ""
@@ -143,12 +85,7 @@ class Collection:
         return words + (" (medians; each cloud has its own)" if own else ", the same for all clouds")
 
     def composition(self) -> Array:
-        """Shares of each dimension (N, T, K), read from the block "hds".
-
-        Returns
-        -------
-        shares : (N, T, K)
-        """
+        """Shares of each dimension (N, T, K), read from the block "hds"."""
         block = self.features[:, self.descriptor.layout().columns["hds"]]
         shares = block[:, : block.shape[1] // 2]
         return shares.reshape(len(block), -1, self.steps).transpose(0, 2, 1)
@@ -201,7 +138,9 @@ def _embed(
     if embedding != "pca" and installed and len(table) > 10:
         umap = importlib.import_module("umap")
         near = min(15, len(table) - 1)
-        places = umap.UMAP(n_neighbors=near, random_state=seed, n_jobs=1).fit_transform(parts)
+        with progress_bar(total=1, unit="map", keep=True) as bar:
+            places = umap.UMAP(n_neighbors=near, random_state=seed, n_jobs=1).fit_transform(parts)
+            bar.update(1)
         words = "UMAP of the standardised descriptors: near is alike, far says little."
         return np.asarray(places, dtype=float), "UMAP", words
     share = 100 * held[min(1, len(held) - 1)]
@@ -236,8 +175,8 @@ class Separation:
 
     Examples
     --------
-    >>> from heatfield.report import Separation
-    >>> Separation("The files carry no labels.").classes
+    >>> import heatfield as hf
+    >>> hf.Separation("The files carry no labels.").classes
     ()
     """
 
@@ -266,34 +205,9 @@ def separate(
     """Cross-validate, and shuffle each block and each scale among the clouds that were held out.
 
     Shuffling a group of columns among held-out clouds breaks its link to the labels; what accuracy that
-    costs is how much the classifier depends on the group beyond what the others also contain.
-
-    Guide: ``heatfield docs guide/report``.
-
-    Parameters
-    ----------
-    collection : Collection
-    folds : int
-        Fewer where a class has fewer clouds, or groups.
-    tick : callable
-        Called after every fold, with the number of folds that are done and of all folds.
-    {options}
-
-    Returns
-    -------
-    separation : Separation
-
-    Examples
-    --------
-    >>> import numpy as np, heatfield as hf
-    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=4, n_points=60)
-    >>> descriptor = hf.HFSDescriptor("simple")
-    >>> rows, files = descriptor.fit_transform(clouds), [f"{i}.csv" for i in range(20)]
-    >>> words = [f"class {label}" for label in labels]
-    >>> orbits = hf.report.Collection("orbits", files, np.full(20, 60), rows, descriptor, 2, words, clouds)
-    >>> found = hf.report.separate(orbits, folds=2, head="lda")
-    >>> found.matrix.shape, len(found.folds), found.blocks[0][0]
-    ((5, 5), 2, 'global')
+    costs is how much the classifier depends on the group beyond what the others also contain. There are
+    fewer folds where a class has fewer clouds, or groups. ``tick`` is called after every fold, with the
+    number of folds that are done and of all.
     """
     if not collection.labels:
         return Separation("The files carry no labels: put each class into a folder of its own.")

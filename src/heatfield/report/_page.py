@@ -10,25 +10,24 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._base.html import assemble, safe_json
+from .._base.files import assemble, safe_json
+from .._base.summary import plural
 from ..models.index import in_bytes
 from ..models.retrieval import Hits
 from ..options import Head, Report, takes
 from ..plot import confusion_matrix, spectra_by_class
 from ..plot._style import (
-    DIMENSION_COLORS,
     as_image,
     class_color,
     class_marker,
-    dimension_name,
     escaped,
+    legend_beside,
     own_axes,
-    scale_axis,
+    stack_shares,
     tidy,
 )
 from ._collection import Collection, Map, Separation, make_map
 
-_MEDIA = {"png": "png", "svg": "svg+xml"}
 FIGURES = ("map", "spectra", "confusion", "blocks", "scales")  # without classes some are not drawn
 
 
@@ -41,44 +40,15 @@ def report_page(
     random_state: int | None = Head.random_state,
     report: Report,
 ) -> str:
-    """A page of HTML about a collection, with nothing to load from elsewhere.
+    """A page of HTML about a collection.
 
-    Guide: ``heatfield docs guide/report``.
-
-    Parameters
-    ----------
-    collection : Collection
-    separation : Separation
-        See `separate`.
-    save_figure : callable
-        Called with the name of each figure ("map", "spectra", "confusion", "blocks", "scales") and its SVG.
-    random_state : int, optional
-        Seed of the map.
-    {options}
-
-    Returns
-    -------
-    page : str
-        The whole file.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import heatfield as hf
-    >>> clouds, _ = hf.datasets.make_orbit5k(n_per_class=4, n_points=60)
-    >>> names, counts = [f"{i}.csv" for i in range(20)], np.full(20, 60)
-    >>> descriptor = hf.HFSDescriptor("simple").fit(clouds)
-    >>> orbits = hf.report.Collection(
-    ...     "orbits", names, counts, descriptor.transform(clouds), descriptor, 2, None, clouds
-    ... )
-    >>> hf.report.report_page(orbits, hf.report.separate(orbits)).startswith("<!doctype html>")
-    True
+    ``save_figure`` is called with name and SVG of each figure; ``random_state`` is the seed of the map.
     """
-    figures = report.image
     found = make_map(collection.features, collection.descriptor, report.embedding, random_state)
     drawn = _pictures(collection, found, separation)
-    for name, draw in drawn.items() if save_figure is not None else ():
-        save_figure(name, as_image(draw(), "svg"))  # type: ignore[misc]  # not None here
+    if save_figure is not None:
+        for name, draw in drawn.items():
+            save_figure(name, as_image(draw(), "svg"))
     header = {
         "name": collection.name,
         "stamp": _stamp(),
@@ -97,8 +67,8 @@ def report_page(
         "separation": _separation(separation),
         "broken": collection.broken,
         "sketches": [_packed(one) for one in collection.sketches],
-        "spectra": _as_data(drawn["spectra"](), figures),
-        "confusion": _as_data(drawn["confusion"](), figures) if "confusion" in drawn else "",
+        "spectra": _as_data(drawn["spectra"]()),
+        "confusion": _as_data(drawn["confusion"]()) if "confusion" in drawn else "",
         "colours": [class_color(k) for k in range(max(1, len(collection.classes)))],
     }
     scripts = ("common.js", "report.js")
@@ -140,7 +110,7 @@ def _facts(collection: Collection) -> list[tuple[str, str]]:
         facts.append(("lengths", collection.length_words()))
     copies = len(collection.features) - len(np.unique(collection.features.round(9), axis=0))
     if copies:
-        facts.append(("copies", f"{copies} clouds have the same descriptor as another"))
+        facts.append(("copies", f"{plural(copies, 'cloud')} with the same descriptor as another"))
     return facts
 
 
@@ -181,9 +151,9 @@ def _separation(separation: Separation) -> dict[str, Any]:
     }
 
 
-def _as_data(axes: Any, kind: str = "png") -> str:
-    """A figure as the address of an image that needs no file: "png", or "svg" for print."""
-    return f"data:image/{_MEDIA[kind]};base64," + base64.b64encode(as_image(axes, kind)).decode()
+def _as_data(axes: Any) -> str:
+    """A figure as the address of an image that needs no file."""
+    return "data:image/png;base64," + base64.b64encode(as_image(axes, "png")).decode()
 
 
 def _plain(name: str) -> str:
@@ -211,14 +181,8 @@ def _spectra(collection: Collection) -> Any:
     if collection.labels and len(collection.classes) > 1:
         names = [_plain(label) for label in collection.labels]
         return spectra_by_class(shares, names, lengths=lengths, unit=unit)
-    mean = 100 * np.nanmean(shares, axis=0)
     ax = own_axes(None, (6.4, 3.2))
-    names = [dimension_name(k) for k in range(mean.shape[1])]
-    colors = [DIMENSION_COLORS[min(k, 3)] for k in range(mean.shape[1])]
-    ax.stackplot(np.arange(len(mean)), mean.T, colors=colors, labels=names, alpha=0.9, linewidth=0)
-    scale_axis(ax, len(mean), lengths, unit)
-    ax.set(ylim=(0, 100), ylabel="share of points, %")
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
+    stack_shares(ax, np.nanmean(shares, axis=0), np.arange(shares.shape[2]), lengths, unit)
     return tidy(ax, "Heat dimension spectrum, average of all clouds")
 
 
@@ -239,15 +203,8 @@ def _cloud_map(collection: Collection, found: Map) -> Any:
     ax.set(xticks=[], yticks=[], xlabel=f"{found.method} 1", ylabel=f"{found.method} 2")
     if collection.classes:
         columns = 1 + (len(collection.classes) - 1) // 20
-        ax.legend(
-            loc="center left",
-            bbox_to_anchor=(1.0, 0.5),
-            frameon=False,
-            fontsize=8,
-            ncols=columns,
-            title="class",
-        )
-    return tidy(ax, f"{len(collection.files):,} clouds of {_plain(collection.name)}")
+        legend_beside(ax, 8, ncols=columns, title="class")
+    return tidy(ax, f"{plural(len(collection.files), 'cloud')} of {_plain(collection.name)}")
 
 
 def _losses(rows: tuple[tuple[str, float, float], ...], title: str) -> Any:
@@ -274,43 +231,11 @@ def hits_page(
     hit_sketches: Mapping[int, np.ndarray],
     facts: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """A page of HTML, with nothing to load from elsewhere.
+    """A page of HTML about what a search found; ``name`` is that of the index.
 
-    Guide: ``heatfield docs guide/search``.
-
-    Parameters
-    ----------
-    name : str
-        Of the index.
-    queries : names of the q queries
-    hits : Hits
-    query_sketches : one array (k, 2) per query
-    hit_sketches : arrays (k, 2) by the row of a hit
-        A hit without one gets an empty picture.
-    facts : pairs of a key and its words, for the head of the page
-
-    Returns
-    -------
-    html : str
-
-    Examples
-    --------
-    >>> import heatfield as hf
-    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=2, n_points=60)
-    >>> index = hf.HFSIndex("simple").build(clouds, labels=labels)
-    >>> hits = index.query(clouds[:1], k=2)
-    >>> thumbnails = {row: clouds[row] for row in hits.rows[0]}
-    >>> page = hf.report.hits_page(
-    ...     "orbits", ["new"], hits, query_sketches=clouds[:1], hit_sketches=thumbnails
-    ... )
-    >>> page.startswith("<!doctype html>")
-    True
+    ``hit_sketches`` are thumbnails by the row of a hit, one without gets an empty picture; ``facts`` are
+    pairs of a key and its words, for the head of the page.
     """
-    if len(queries) != len(hits) or len(query_sketches) != len(hits):
-        raise ValueError(
-            f"{len(hits)} queries need as many names and sketches, "
-            f"got {len(queries)} and {len(query_sketches)}"
-        )
     place: dict[int, int] = {}  # of each hit among the pictures, those of the queries come first
     names, labels = list(queries), [""] * len(queries)
     sketches = [_packed(one) for one in query_sketches]

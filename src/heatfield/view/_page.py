@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.check import Array, as_points, check_range
-from .._base.html import assemble, safe_json
+from .._base.files import assemble, safe_json
+from .._base.summary import plural
 from ..channels import Column, drawn_columns, reordered
 from ..heat_signatures import Signatures, signatures
 from ..io import points_of_file
@@ -151,7 +152,7 @@ def _axes(extent: Array, upright: bool) -> list[list[int]]:
 
 def _facts(m: int, n: int, columns: list[str], chosen: list[str]) -> str:
     others = [name for name in columns if name not in chosen]
-    words = f"{m:,} points in {n} dimension{'s' * (n > 1)}."
+    words = f"{plural(m, 'point')} in {plural(n, 'dimension')}."
     if others:
         words += f" Columns not shown: {', '.join(others[:12])}{', …' if len(others) > 12 else ''}."
     return words

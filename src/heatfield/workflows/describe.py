@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from .. import channels as registry
-from .._base.check import Array, as_points, check_count
+from .._base.check import Array, as_points, check_count, quiet
 from .._base.files import write_atomically
 from .._base.optional import need
+from .._base.summary import plural
 from .._base.threads import stop_if_asked
-from .._base.warn import quiet
 from ..features.blocks import registry as blocks
 from ..features.describe import describe_clouds, own_ends, shared_lengths
 from ..features.layout import SCHEMA, DescriptorSettings
@@ -39,6 +39,7 @@ from .files import (
     check_unchanged,
     find_files,
     most_common,
+    none_usable,
     other_dimension,
     own_folder,
     printable,
@@ -135,8 +136,8 @@ class FeatureTable:
 
     def __repr__(self) -> str:
         rows, columns = self.features.shape
-        where = f"points in {self.n_dims} dimensions, {len(self.errors)} errors"
-        return f"FeatureTable of {rows} clouds: {columns} columns, {where}"
+        where = f"points in {plural(self.n_dims, 'dimension')}, {plural(len(self.errors), 'error')}"
+        return f"FeatureTable of {plural(rows, 'cloud')}: {plural(columns, 'column')}, {where}"
 
     @property
     def empty(self) -> int:
@@ -390,7 +391,7 @@ def describe_files(
     targets: list[str] = []
     if folder is not None:
         targets = [str(folder / name) for name in target_names(found.paths, lambda _: str(per_point))]
-    settings = plain_settings(features, reading)
+    settings = plain_settings(vars(features), reading)
     with Job(target, *beside, run=run) as job:
         settings = _with_learnt_lengths(job, found.paths, settings)
         results = _described(job, found.paths, settings, asked, targets)
@@ -406,9 +407,9 @@ def plain_options(values: Mapping[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps(values, default=lambda value: np.asarray(value).tolist()))
 
 
-def plain_settings(features: Features, reading: Reading) -> dict[str, Any]:
+def plain_settings(features: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
     """How files are described and read, as JSON holds it."""
-    return {"features": plain_options(vars(features)), "reading": plain_options(vars(reading))}
+    return {"features": plain_options(features), "reading": plain_options(vars(reading))}
 
 
 @dataclass(frozen=True)
@@ -434,7 +435,7 @@ def describe_usable(
     table = _table(found, results, settings, job.resumed, dims).usable()
     if len(table) == 0:
         first = table.errors[0]
-        raise ValueError(f"none of the {len(files)} files can be used; {first}")
+        raise ValueError(none_usable(files, first))
     if not thumbnails:
         return Described(table, [], "")
     parts = [part for one in results for part in np.split(one["drawn"], np.cumsum(one["draws"])[:-1])]

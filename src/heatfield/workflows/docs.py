@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import html
 import re
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 _SITE = Path("docs", "_build", "html")
 # Made by Sphinx and its gallery: indices, the search, and times of the examples.
 _NOT_PAGES = re.compile(r"_.*|(.*/)?sg_execution_times|genindex|py-modindex|search")
-_CLOSE = 0.75  # share of common letters from which a word counts as a misspelt name
 _MOST = 12  # pages listed at once
 
 
@@ -55,26 +53,12 @@ def _title(path: Path) -> str:
     return html.unescape(found[1]).split(" — ")[0].strip() if found else ""
 
 
-def _words(page: str, title: str) -> set[str]:
-    """What a page may be called, in small letters."""
-    last = page.removesuffix("/index").rpartition("/")[2].removesuffix("-class")
-    dotted = {last, last.removeprefix("heatfield."), last.rpartition(".")[2]}
-    plain = {re.sub(r"^plot_(\d+_)?", "", word) for word in dotted}  # tutorials and gallery
-    return {word.lower() for word in (page, title, *dotted, *plain) if word}
-
-
 def _fitting(pages: dict[str, str], name: str) -> str:
-    """The page of this name or title; else the only one with such a beginning, part or spelling."""
+    """The page of this name or title; else the only one whose path or title holds the word."""
     word = name.lower().strip("/")
-    last = word.rpartition("/")[2]
-    ways = (
-        lambda known: known == word,
-        lambda known: known.startswith(word),
-        lambda known: word in known,
-        lambda known: "/" not in known and difflib.SequenceMatcher(None, last, known).ratio() >= _CLOSE,
-    )
-    for way in ways:
-        found = [page for page, title in pages.items() if any(map(way, _words(page, title)))]
+    named = {page: (page.lower().removesuffix("/index"), title.lower()) for page, title in pages.items()}
+    exact = [page for page, (path, title) in named.items() if word in (path.rpartition("/")[2], title)]
+    for found in (exact, [page for page, (path, title) in named.items() if word in path or word in title]):
         if len(found) == 1:
             return found[0]
         if found:

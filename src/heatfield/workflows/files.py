@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.check import Array, as_points
+from .._base.check import Array, as_points, quiet
 from .._base.files import write_atomically
-from .._base.warn import quiet
+from .._base.summary import plural
 from ..datasets._dataset import is_known, read_csv
 from ..io import SUFFIXES, file_stamp, is_remote, read_cloud, remote_files
 from ..jobs import is_kept
@@ -199,7 +199,7 @@ def column_of_files(
     if not found:
         name = f"{column}s" if isinstance(table, Mapping) else repr(os.fspath(table))
         raise ValueError(
-            f"{name} names none of the {len(files)} files; names are relative to {base or '.'!r}"
+            f"{name} names none of the {plural(len(files), 'file')}; names are relative to {base or '.'!r}"
         )
     return found
 
@@ -269,6 +269,13 @@ def other_dimension(found: int, expected: int, fixed: bool = False) -> str:
     return (
         f"its points have {found} coordinates where most files have {expected}; dims={found} takes it instead"
     )
+
+
+def none_usable(files: Sequence[str], first: FileError) -> str:
+    """What is said where every file is an error."""
+    if len(files) == 1:
+        return str(first)
+    return f"none of the {len(files)} files can be used; {first}"
 
 
 def skeleton_words(files: Sequence[str], reading: Reading) -> str:

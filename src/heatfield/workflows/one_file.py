@@ -12,6 +12,7 @@ import numpy as np
 from .._base.check import Array, HeatFieldWarning, as_points, check_range, thread_count
 from .._base.files import write_atomically
 from .._base.progress import show_progress
+from .._base.summary import duration, plural
 from ..heat_signatures import expected_seconds
 from ..io import Cloud, chain_words, read_cloud
 from ..io.write import coordinate_unit
@@ -72,14 +73,14 @@ class FileInfo:
     def _lines(self) -> list[tuple[str, str]]:
         cloud, points = self.cloud, self.points
         m, n = cloud.points.shape
-        lines = [("format", cloud.format), ("points", f"{m} in {n} dimensions")]
+        lines = [("format", cloud.format), ("points", f"{m} in {plural(n, 'dimension')}")]
         if cloud.faces is not None:
             lines.append(("triangles", f"{len(cloud.faces)}"))
         if cloud.parents is not None:
             ends = np.flatnonzero(cloud.parents >= 0)
             steps = cloud.points[ends] - cloud.points[cloud.parents[ends]]
             length, roots = np.sqrt((steps**2).sum(axis=1)).sum(), m - len(ends)
-            words = f"{len(ends)} segments, {length:.6g} long in all, {roots} root{'s' * (roots != 1)}"
+            words = f"{plural(len(ends), 'segment')}, {length:.6g} long in all, {plural(roots, 'root')}"
             lines.append(("skeleton", words))
         if chain_words(cloud):
             lines.append(("chains", chain_words(cloud)))
@@ -94,20 +95,19 @@ class FileInfo:
                 lines.append((name, f"{low:.10g} .. {high:.10g}  (extent {high - low:.6g})"))
         lines.append(("duplicates", f"{m - len(np.unique(cloud.points, axis=0))}"))
         if len(points) != m:
-            lines.append(("described", f"{len(points)} points"))
+            lines.append(("described", plural(len(points), "point")))
         if np.isnan(self.spacing):
             return [*lines, ("scales", "none: two distinct points are needed")]
         lines.append(("r_nn", f"{self.spacing:.6g}  (mean distance to the nearest other point)"))
         lines.append(("diameter", f"{self.diameter:.6g}"))
         named = (f"s{a} {length:.4g}" for a, length in enumerate(self.lengths))
         lines.append(("lengths √t", ", ".join(named)))
-        cores = thread_count(-1)
-        words = f"about {_duration(self.seconds)} on one core, by the {self.path} path"
-        lines.append(("describing", f"{words}; this machine has {cores} core{'s' * (cores > 1)}"))
+        words = f"about {duration(self.seconds)} on one core, by the {self.path} path"
+        lines.append(("describing", f"{words}; this machine has {plural(thread_count(-1), 'core')}"))
         if self.seconds > _LONG and len(points) > _FEWER:
             some = points[np.random.default_rng(0).permutation(len(points))[:_FEWER]]
             less = expected_seconds(some, n_scales=len(self.lengths)).seconds
-            lines.append(("", f"with budget={_FEWER} about {_duration(less)}"))
+            lines.append(("", f"with budget={_FEWER} about {duration(less)}"))
         return lines
 
 
@@ -150,14 +150,6 @@ def info(file: PathLike, *, scales: Scales, reading: Reading) -> FileInfo:
         forecast = expected_seconds(points, lengths**2)
         seconds, path = forecast.seconds, forecast.path
     return FileInfo(os.fspath(file), whole, points, spacing, diameter, lengths, seconds, path)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 1:
-        return f"{max(1, round(1000 * seconds))} ms"
-    if seconds < 7200:
-        return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.0f} h"
 
 
 @takes(Scales, View, Reading, Local)

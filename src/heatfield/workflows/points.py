@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import as_points, check_choice
 from .._base.progress import progress_bar
+from .._base.summary import plural
 from ..io import Cloud, Record, read_cloud, write_points
 from ..io.write import coordinate_unit, holdable_columns
 from ..jobs import Job, Task, key_of
@@ -131,7 +132,8 @@ def train_points(
             write_errors(beside[0], errors)
         if not files:
             problem, count = Counter(error.problem for error in errors).most_common(1)[0]
-            raise ValueError(f"no file has labelled points, {count} of {len(found.paths)}: {problem}")
+            files_at = f"{count} of {plural(len(found.paths), 'file')}"
+            raise ValueError(f"no file has labelled points; {files_at}: {problem}")
         labels = [file.labels for file in files]
         ignored = _ignored(ignore, labels[0])
         classes = np.unique(np.concatenate([own[known(own, ignored)] for own in labels]))
@@ -229,12 +231,12 @@ def read_labels(
     try:
         cloud = read_cloud(file, **how)
         points = as_points(cloud.points)
-        chosen = label or next((name for name in _LABELS if name in cloud.columns), _LABELS[0])
+        chosen = label or next((name for name in _LABELS if name in cloud.columns), "")
         for name in (chosen, *columns):
             if name not in cloud.columns:
                 has = ", ".join(cloud.columns) or "none"
-                what = " of labels" if name == chosen else ""
-                raise ValueError(f"it has no column {name!r}{what}; it has {has}")
+                what = f" {name!r}" if name else f" of labels ({', '.join(_LABELS)})"
+                raise ValueError(f"it has no column{what}; its columns: {has}")
         labels = np.asarray(cloud.columns[chosen])
         labels = labels.astype(str) if labels.dtype.kind == "O" else labels
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.check import Array, as_points
+from .._base.check import Array, as_points, quiet
 from .._base.optional import need
 from .._base.progress import progress_bar, show_progress
-from .._base.warn import quiet
+from .._base.summary import plural
 from ..io import Cloud, chain_words, read_cloud
 from ..models.classifier import HFSClassifier
 from ..models.network import HFSNetworkClassifier
@@ -99,7 +99,7 @@ class Predictions:
             yield printable(text + (f"  ({note})" if note else ""))
 
     def __repr__(self) -> str:
-        head = f"Predictions of {len(self)} clouds, {len(self.errors)} errors"
+        head = f"Predictions of {plural(len(self), 'cloud')}, {plural(len(self.errors), 'error')}"
         shown = list(self.lines())
         return "\n".join([head, *shown[:5], *(["..."] if len(shown) > 5 else [])])
 

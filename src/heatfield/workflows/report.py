@@ -9,12 +9,13 @@ from pathlib import Path
 
 from .._base.files import write_atomically
 from .._base.progress import progress_bar
+from .._base.summary import plural
 from ..io import is_remote
 from ..jobs import Job
 from ..options import Features, Head, Reading, Report, Run, takes
 from ..plot._style import pyplot
-from ..report import Collection, Separation, report_page, separate
-from ..report._page import FIGURES
+from ..report._collection import Collection, Separation, separate
+from ..report._page import FIGURES, report_page
 from .describe import FeatureTable, describe_usable, plain_settings
 from .files import PAGE, FileError, PathLike, check_out, check_overwrite, find_files, printable, remove_ours
 
@@ -56,7 +57,8 @@ class ReportResult:
     figures: list[Path] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        return f"ReportResult: {self.path}, {len(self.table)} clouds, {len(self.errors)} errors"
+        clouds, errors = plural(len(self.table), "cloud"), plural(len(self.errors), "error")
+        return f"ReportResult: {self.path}, {clouds}, {errors}"
 
 
 @takes(Features, Head, Report, Reading, Run)
@@ -126,7 +128,7 @@ def report_files(
     if labels is not None:
         found.paths = [file for file in found.paths if file in found.labels]
     with Job(page, run=run) as job:
-        described = describe_usable(job, found, plain_settings(features, reading))
+        described = describe_usable(job, found, plain_settings(vars(features), reading))
         table = described.table
         collection = Collection(
             name=printable(Path(root if is_remote(root) else os.path.abspath(root)).name),

@@ -17,12 +17,13 @@ import numpy as np
 
 from .._base.check import check_count
 from .._base.files import write_atomically
+from .._base.summary import plural
 from ..jobs import Job
 from ..models.index import HFSIndex, sketch
 from ..models.retrieval import Hits
 from ..models.saving import check_place
 from ..options import Features, Reading, Retrieval, Run, Spectrum, takes, values_of
-from .describe import Described, FeatureTable, describe_usable, is_table, plain_options, plain_settings
+from .describe import Described, FeatureTable, describe_usable, is_table, plain_settings
 from .files import (
     PAGE,
     FileError,
@@ -76,7 +77,7 @@ class IndexResult:
     resumed: int = 0
 
     def __repr__(self) -> str:
-        return f"IndexResult: {len(self.names)} clouds, {len(self.errors)} errors"
+        return f"IndexResult: {plural(len(self.names), 'cloud')}, {plural(len(self.errors), 'error')}"
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,8 @@ class QueryResult:
     errors: list[FileError] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        width = self.hits.rows.shape[1]
-        return f"QueryResult: {len(self.files)} files, {width} hits each, {len(self.errors)} errors"
+        files, hits = plural(len(self.files), "file"), plural(self.hits.rows.shape[1], "hit")
+        return f"QueryResult: {files}, {hits} each, {plural(len(self.errors), 'error')}"
 
     def __str__(self) -> str:
         lines: list[str] = []
@@ -194,7 +195,7 @@ def build_index(
     (4, [])
     """
     place = None if out is None else check_place(out)
-    settings = plain_settings(features, reading)
+    settings = plain_settings(vars(features), reading)
     if _table_of(paths) is not None:
         for given, plain in ((features, Features()), (reading, Reading())):
             other = [name for name, value in vars(plain).items() if getattr(given, name) != value]
@@ -243,7 +244,7 @@ def add_to_index(
     paths : path-like, a sequence of them, or FeatureTable
         Files whose names are not in the index; or a table of features that was computed with its options.
     labels : path-like or mapping, optional
-        See `build_index`. A folder of one class has it where the index knows the class.
+        See `build_index`.
     label : str, optional
         One class for all that is added.
     {options}
@@ -273,8 +274,6 @@ def add_to_index(
         table = found.table
         _check_same(table, settings, old.descriptor_.n_dims_, bool(old.notes_.get("reading")))
         words = [label] * len(table) if label is not None else _known_labels(table)
-        if words is None and isinstance(paths, str | os.PathLike):
-            words = _one_folder(os.fspath(paths), table.files, old)
         same = {str(known): known for known in old.labels if known is not None}
         known = None if words is None else [None if word is None else same.get(word, word) for word in words]
         old.add_features(
@@ -392,7 +391,7 @@ def _write_page(
     path: Path, name: str, index: HFSIndex, result: QueryResult, described: Described, reading: Reading
 ) -> None:
     """The first queries with their hits as thumbnails."""
-    from ..report import hits_page
+    from ..report._page import hits_page
 
     hits, count = result.hits, min(len(result.files), _MOST_SHOWN)
     parts = ("rows", "names", "labels", "distances", "differences")
@@ -407,7 +406,7 @@ def _write_page(
         query_sketches=described.sketches[:count],
         hit_sketches={row: one for row, one in drawn.items() if one is not None},
         facts=[
-            ("index", f"{len(index):,} clouds, {index.descriptor_.variant}, {width} numbers each"),
+            ("index", f"{plural(len(index), 'cloud')}, {index.descriptor_.variant}, {width} numbers each"),
             ("metric", index.metric),
             ("queries", f"{len(result.files):,}{rest}"),
         ],
@@ -473,8 +472,7 @@ def _known_labels(table: FeatureTable) -> list[str | None] | None:
 def _settings_of(index: HFSIndex, place: Path | None) -> dict[str, Any]:
     """How the clouds of an index were described and read."""
     reading = saved_reading(index.notes_, repr(str(place)))
-    features = values_of(index.descriptor_, Features, Spectrum)
-    return {"features": plain_options(features), "reading": plain_options(vars(reading))}
+    return plain_settings(values_of(index.descriptor_, Features, Spectrum), reading)
 
 
 def _check_same(table: FeatureTable, settings: dict[str, Any], dims: int, reading: bool) -> None:
@@ -493,15 +491,6 @@ def _check_same(table: FeatureTable, settings: dict[str, Any], dims: int, readin
                     f"the table was {how} with {name}={theirs.get(name)!r}, the index with {name}={value!r}; "
                     "describe the files again, or add them instead of the table"
                 )
-
-
-def _one_folder(root: str, files: list[str], index: HFSIndex) -> list[str | None] | None:
-    """One folder of a class alone does not tell classes apart; it does where the index knows its name."""
-    if not os.path.isdir(root):
-        return None
-    known = {str(label) for label in index.labels}
-    parts = [Path(os.path.relpath(file, root)).parts for file in files]
-    return [part[0] for part in parts] if all(len(p) > 1 and p[0] in known for p in parts) else None
 
 
 def _matching(words: Sequence[str], names: list[str]) -> list[str]:

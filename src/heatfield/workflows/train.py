@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from .._base.check import Array, OutOfRangeError
+from .._base.check import Array, OutOfRangeError, warn_caller
 from .._base.files import write_atomically
 from .._base.progress import progress_bar, remaining_fits
-from .._base.warn import warn_caller
+from .._base.summary import plural
 from ..features.describe import own_ends, shared_lengths
 from ..features.descriptor import HFSDescriptor
 from ..jobs import Job, Task, key_of
@@ -24,7 +25,7 @@ from ..models.network import HFSNetworkClassifier
 from ..models.read_out import InputRange, diameters_of, mean_recall, rarest_class, split_folds
 from ..models.saving import check_place
 from ..options import AnyVariant, Folds, Head, Learned, Reading, Run, Training, choices_of, takes
-from .describe import describe_usable, plain_options
+from .describe import describe_usable, plain_options, plain_settings
 from .files import (
     FileError,
     Files,
@@ -32,6 +33,7 @@ from .files import (
     check_beside,
     find_files,
     most_common,
+    none_usable,
     other_dimension,
     read_usable,
     remove_ours,
@@ -208,7 +210,7 @@ def train_files(
     names = sorted({*found.labels.values()})
     if len(names) < 2:
         raise ValueError(
-            f"{str(folder)!r} must hold at least two classes, got {names}"
+            f"{str(folder)!r} must hold at least two classes, got {', '.join(names) or 'none'}"
             + ("" if labels is not None else "; each folder in it is a class")
         )
     given, grouped = found.classes_of(found.paths)
@@ -270,10 +272,8 @@ class _Data:
 def _prepare(job: Job, model: Model, found: Files, reading: Reading) -> _Data:
     if isinstance(model, HFSNetworkClassifier):
         return _point_features(job, model, found, reading)
-    settings = {
-        "features": plain_options(model.descriptor_options() | {"lengths": model.lengths}),
-        "reading": plain_options(vars(reading)),
-    }
+    features = model.descriptor_options() | {"lengths": model.lengths}
+    settings = plain_settings(features, reading)
     table = describe_usable(job, found, settings, thumbnails=False).table
     model.set_params(lengths=table.settings["features"]["lengths"])  # learnt by now
     return _Data(
@@ -308,7 +308,7 @@ def _point_features(job: Job, model: HFSNetworkClassifier, found: Files, reading
     while table is None:
         files, kept = list(clouds), list(clouds.values())
         if not kept:
-            raise ValueError(f"none of the {len(found.paths)} files can be used; {errors[0]}")
+            raise ValueError(none_usable(found.paths, errors[0]))
         try:
             table = model.point_table(kept, cache=job.folder)
         except OutOfRangeError as error:  # that file does without
@@ -369,7 +369,9 @@ def _cross_validate(job: Job, model: Model, data: _Data, folds: int) -> CrossVal
         warn_caller(f"no cross-validation, class {rare!r} has one cloud only")
         return None
     if len(splits) < folds:
-        why = f"class {rare!r} has {count} clouds" if data.groups is None else "groups stay together"
+        why = (
+            f"class {rare!r} has {plural(count, 'cloud')}" if data.groups is None else "groups stay together"
+        )
         warn_caller(f"{len(splits)} folds instead of {folds}: {why}")
     learned = isinstance(model, HFSNetworkClassifier)
     tasks = []
@@ -416,7 +418,11 @@ def _fit(job: Job, model: Model, data: _Data) -> None:
         remaining_fits.set(0)
         model.set_params(checkpoint=job.file(key, "checkpoint"))
     everything = np.arange(len(data.labels))
-    _fit_rows(model, data.features, data.labels, data.groups, data.n_dims, everything)
+    own = isinstance(model, HFSNetworkClassifier)  # shows its epochs
+    quiet = own or job.options.progress is False
+    with progress_bar(total=1, unit="fits", quiet=quiet, keep=True) as bar:
+        _fit_rows(model, data.features, data.labels, data.groups, data.n_dims, everything)
+        bar.update(1)
     if isinstance(model, HFSNetworkClassifier):
         model.set_params(checkpoint=None)
     model.input_range_ = data.range
@@ -452,12 +458,8 @@ def _write_beside(beside: list[Path], model: Model) -> None:
         "cross_validation": found.report(),
     }
     write_atomically(report, (json.dumps(text, indent=1) + "\n").encode())
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        return
-    mpl.use("Agg")
-    from ..plot import confusion_matrix
-    from ..plot._style import save_picture
+    if find_spec("matplotlib") is not None:
+        from ..plot import confusion_matrix
+        from ..plot._style import as_image
 
-    save_picture(confusion_matrix(found.confusion, found.classes).figure, picture, dpi=120)
+        write_atomically(picture, as_image(confusion_matrix(found.confusion, found.classes), "png", 120))
