@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -142,6 +144,11 @@ class Format:
 def starts_with(*marks: bytes) -> Callable[[Source], bool]:
     """The `Format.magic` of files that start with one of these marks."""
     return lambda source: source.data.startswith(marks)
+
+
+def kept_sample(*lines: bytes) -> Callable[[], bytes]:
+    """The `Format.sample` of a binary file, packed by zlib and written in base85."""
+    return lambda: zlib.decompress(base64.b85decode(b"".join(lines)))
 
 
 def coordinate_names(n: int) -> list[str]:

@@ -140,19 +140,31 @@ class Source:
 
 
 @contextmanager
-def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
-    """A ZIP archive, whose damage is a ReadError; the size of an entry is for the caller to check."""
+def damage(source: Source, what: str = "damaged", place: str = "") -> Iterator[None]:
+    """Whatever a library raises, each of a kind of its own, as a ReadError of one line."""
     try:
-        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            for entry in archive.infolist():  # others take memory as they please
-                if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    problem = f"is packed by method {entry.compress_type} of ZIP, which is not read"
-                    raise source.error(problem, f"entry {entry.filename[:40]!r}")
-            yield archive
-    except ReadError:
+        yield
+    except (ReadError, ImportError):
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError, ValueError) as error:
-        raise source.error(f"damaged archive: {error}") from None
+    except MemoryError:
+        raise source.error("does not fit in memory", place) from None
+    except BaseException as error:
+        # lazrs reports some damage as a Rust panic, which is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        lines = [] if isinstance(error, LookupError) else str(error).strip().splitlines()
+        raise source.error(f"{what}: {lines[0][:200] if lines else repr(error)}", place) from None
+
+
+@contextmanager
+def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
+    """A ZIP archive; the size of an entry is for the caller to check."""
+    with damage(source, "damaged archive"), zipfile.ZipFile(io.BytesIO(source.data)) as archive:
+        for entry in archive.infolist():  # others take memory as they please
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                problem = f"is packed by method {entry.compress_type} of ZIP, which is not read"
+                raise source.error(problem, f"entry {entry.filename[:40]!r}")
+        yield archive
 
 
 def as_source(name: str, data: bytes, max_bytes: int | None) -> Source:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .._base.check import OutOfRangeError, check_choice, check_count
@@ -70,7 +71,9 @@ def read_cloud(path: PathLike, *, format: str | None = None, reading: Reading) -
     source = replace(_open(path, reading.max_bytes), xyz=reading.xyz)
     try:
         one = REGISTRY[format or detect(source)]
-        cloud = require_finite(source, one.read(source, reading), reading.invalid)
+        with np.errstate(all="ignore"):  # numbers that overflow are reported as points that are not finite
+            cloud = one.read(source, reading)
+        cloud = require_finite(source, cloud, reading.invalid)
         if not len(cloud.points):
             raise source.error("holds no points")
         cloud.notes["points_in_file"] = len(cloud.points)

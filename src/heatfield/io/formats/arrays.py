@@ -23,7 +23,7 @@ from ..._base.check import MOST_DIMENSIONS
 from ..._base.optional import need
 from ...options import Reading
 from ..cloud import Cloud, Format, as_records, coordinate_names, from_columns, starts_with
-from ..limits import MOST_COLUMNS, ReadError, Source, open_zip
+from ..limits import MOST_COLUMNS, Source, damage, open_zip
 from ..text import shown
 from .neurons import read_sections
 
@@ -356,27 +356,19 @@ def read_hdf5(source: Source, reading: Reading) -> Cloud:
 def _hdf5_arrays(source: Source) -> Iterator[Arrays]:
     """The arrays of a file, read when they are asked for."""
     h5py = need("h5py", "HDF5 files")
-    try:
-        with h5py.File(io.BytesIO(source.data), "r") as file:
-            if len(file) > _MOST_ARRAYS:
-                raise source.error(f"holds {len(file)} objects, more than {_MOST_ARRAYS}")
-            found: dict[str, _Entry] = {}
-            for name in file:
-                # A link may lead to any file of the machine, and so may the storage of an array.
-                if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-                    continue
-                item = file[name]
-                own = isinstance(item, h5py.Dataset) and not item.is_virtual and item.external is None
-                if own and item.shape is not None and not item.dtype.hasobject:
-                    found[name] = _Entry(item.shape, item.dtype, partial(_dataset, source, item, name))
-            yield Arrays(source, found)
-    except ReadError:
-        raise
-    except MemoryError:
-        raise source.error("does not fit in memory") from None
-    except Exception as error:  # h5py has an error of its own for every kind of damage
-        lines = str(error).splitlines()
-        raise source.error(f"damaged: {lines[0][:200] if lines else type(error).__name__}") from None
+    with damage(source), h5py.File(io.BytesIO(source.data), "r") as file:
+        if len(file) > _MOST_ARRAYS:
+            raise source.error(f"holds {len(file)} objects, more than {_MOST_ARRAYS}")
+        found: dict[str, _Entry] = {}
+        for name in file:
+            # A link may lead to any file of the machine, and so may the storage of an array.
+            if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+                continue
+            item = file[name]
+            own = isinstance(item, h5py.Dataset) and not item.is_virtual and item.external is None
+            if own and item.shape is not None and not item.dtype.hasobject:
+                found[name] = _Entry(item.shape, item.dtype, partial(_dataset, source, item, name))
+        yield Arrays(source, found)
 
 
 def _dataset(source: Source, item: Any, name: str) -> NDArray[Any]:

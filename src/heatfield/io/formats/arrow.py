@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..._base.optional import need
 from ...options import Reading
 from ..cloud import Cloud, Format, coordinate_names, from_columns, starts_with
-from ..limits import MOST_COLUMNS, ReadError, Source
+from ..limits import MOST_COLUMNS, Source, damage
 
 _AT_ONCE = 65_536
 _LONGEST_FOOTER = 2 * 2**20
@@ -24,64 +24,44 @@ _DEEPEST = 16
 _STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12
 
 
-def _reading(source: Source, read: Callable[..., Cloud], *args: Any) -> Cloud:
-    """What a reader says, with every error of pyarrow as a ReadError."""
-    try:
-        return read(source, *args)
-    except (ReadError, ImportError):
-        raise
-    except MemoryError:
-        raise source.error("does not fit in memory") from None
-    except Exception as error:  # pyarrow raises its own kinds, and OSError, for damage
-        lines = str(error).splitlines()
-        raise source.error(f"damaged: {lines[0][:200] if lines else type(error).__name__}") from None
-
-
 def read_parquet(source: Source, reading: Reading) -> Cloud:
     """Columns x, y, z (or x0, x1, ...) are the coordinates; numbers, booleans and text survive."""
-    return _reading(source, _parquet, reading)
-
-
-def read_arrow(source: Source, reading: Reading) -> Cloud:
-    """The same of Arrow's own formats: a file (Feather), whose footer is not needed, or a stream."""
-    return _reading(source, _arrow, reading)
-
-
-def _parquet(source: Source, reading: Reading) -> Cloud:
     pa, pq = need("pyarrow", "Parquet files"), need("pyarrow.parquet", "Parquet files")
     _check_pages(source)
     limits = {
         "thrift_string_size_limit": len(source.data),
         "thrift_container_size_limit": len(source.data),
     }
-    schema = pq.ParquetFile(pa.BufferReader(source.data), **limits).schema_arrow
-    names = _names(source, pa, schema)
-    # Words stay numbers of a list of words until it is known how much memory they take.
-    words = [f.name for f in schema if f.name in set(names) and _is_text(pa, f.type)]
-    file = pq.ParquetFile(pa.BufferReader(source.data), read_dictionary=words, **limits)
-    # Details of a column's chunk are not asked for: pyarrow ends the process where they are damaged.
-    rows = file.metadata.num_rows
-    source.check_allowance(8 * rows * max(1, len(names)), f"a table of {rows} rows", "metadata")
-    batches = file.iter_batches(_AT_ONCE, columns=names, use_threads=False)
-    return _table(source, reading, pa, schema, names, batches, "parquet")
+    with damage(source):
+        schema = pq.ParquetFile(pa.BufferReader(source.data), **limits).schema_arrow
+        names = _names(source, pa, schema)
+        # Words stay numbers of a list of words until it is known how much memory they take.
+        words = [f.name for f in schema if f.name in set(names) and _is_text(pa, f.type)]
+        file = pq.ParquetFile(pa.BufferReader(source.data), read_dictionary=words, **limits)
+        # Details of a column's chunk are not asked for: pyarrow ends the process where they are damaged.
+        rows = file.metadata.num_rows
+        source.check_allowance(8 * rows * max(1, len(names)), f"a table of {rows} rows", "metadata")
+        batches = file.iter_batches(_AT_ONCE, columns=names, use_threads=False)
+        return _table(source, reading, pa, schema, names, batches, "parquet")
 
 
-def _arrow(source: Source, reading: Reading) -> Cloud:
-    pa = need("pyarrow", "Feather and Arrow files")
-    need("pyarrow.ipc", "Feather and Arrow files")
+def read_arrow(source: Source, reading: Reading) -> Cloud:
+    """The same of Arrow's own formats: a file (Feather), whose footer is not needed, or a stream."""
+    pa, ipc = need("pyarrow", "Feather and Arrow files"), need("pyarrow.ipc", "Feather and Arrow files")
     start = 8 if source.data.startswith(_FILE) else 0
     if start and not source.data.endswith(_FILE[:6]):
         raise source.error("damaged: it does not end with a footer", f"byte {len(source.data)}")
-    _check_messages(source, start)
-    reader = pa.ipc.open_stream(pa.BufferReader(memoryview(source.data)[start:]))
-    names = _names(source, pa, reader.schema)
+    with damage(source):
+        _check_messages(source, start)
+        reader = ipc.open_stream(pa.BufferReader(memoryview(source.data)[start:]))
+        names = _names(source, pa, reader.schema)
+        return _table(source, reading, pa, reader.schema, names, map(_validated, reader), "arrow")
 
-    def batches() -> Iterator[Any]:
-        for batch in reader:
-            batch.validate(full=True)
-            yield batch
 
-    return _table(source, reading, pa, reader.schema, names, batches(), "arrow")
+def _validated(batch: Any) -> Any:
+    """A batch whose buffers hold what they claim."""
+    batch.validate(full=True)
+    return batch
 
 
 def _names(source: Source, pa: Any, schema: Any) -> list[str]:
@@ -341,27 +321,24 @@ class _Flat:
 def _check_messages(source: Source, start: int) -> None:
     """Add up what the batches unpack to; a ReadError where that is too much or makes no sense."""
     data, at, total = source.data, start, 0
-    try:
-        while at + 8 <= len(data):
-            if data[at : at + 4] == _MESSAGE:
-                at += 4
-            (size,) = struct.unpack_from("<i", data, at)
+    while at + 8 <= len(data):
+        if data[at : at + 4] == _MESSAGE:
             at += 4
-            if size == 0:
-                break
-            source.check_count(size, 1, at, "bytes of a message", f"byte {at}")
-            message = _Flat(data, at + struct.unpack_from("<I", data, at)[0])
-            body, length, kind = at + size, message.number(3, "q"), message.number(1, "B")
-            source.check_count(length, 1, body, "bytes of a batch", f"byte {at}")
-            if kind in (_DICTIONARY, _BATCH):
-                batch = _Flat(data, message.below(2))
-                if kind == _DICTIONARY:
-                    batch = _Flat(data, batch.below(1))
-                total += _batch_size(source, batch, body, length)
-                source.check_allowance(total, "all batches together", f"byte {at}")
-            at = body + length
-    except struct.error:
-        raise source.error("damaged: a message makes no sense", f"byte {at}") from None
+        (size,) = struct.unpack_from("<i", data, at)
+        at += 4
+        if size == 0:
+            break
+        source.check_count(size, 1, at, "bytes of a message", f"byte {at}")
+        message = _Flat(data, at + struct.unpack_from("<I", data, at)[0])
+        body, length, kind = at + size, message.number(3, "q"), message.number(1, "B")
+        source.check_count(length, 1, body, "bytes of a batch", f"byte {at}")
+        if kind in (_DICTIONARY, _BATCH):
+            batch = _Flat(data, message.below(2))
+            if kind == _DICTIONARY:
+                batch = _Flat(data, batch.below(1))
+            total += _batch_size(source, batch, body, length)
+            source.check_allowance(total, "all batches together", f"byte {at}")
+        at = body + length
 
 
 def _batch_size(source: Source, batch: _Flat, body: int, length: int) -> int:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ..._base.optional import need
 from ...options import Reading
-from ..cloud import Cloud, Format
-from ..limits import ReadError, Source
+from ..cloud import Cloud, Format, kept_sample
+from ..limits import Source, damage
 from .molecules import atom_site
 
 _TYPES = {1: "<i1", 2: "<i2", 3: "<i4", 4: "<u1", 5: "<u2", 6: "<u4", 32: "<f4", 33: "<f8"}
@@ -36,7 +36,7 @@ def read_bcif(source: Source, reading: Reading) -> Cloud:
     def refused(*_: Any) -> Any:
         raise source.error("holds a type of MessagePack that BinaryCIF has not")
 
-    try:
+    with damage(source):
         tree = msgpack.unpackb(
             source.data, object_hook=counted, list_hook=counted, ext_hook=refused, timestamp=0
         )
@@ -55,10 +55,6 @@ def read_bcif(source: Source, reading: Reading) -> Cloud:
             return found[tag]
 
         return atom_site(source, reading, column, str, "bcif")
-    except ReadError:
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise source.error(f"damaged: {type(error).__name__}: {error}") from None
 
 
 class _Decoder:
@@ -126,9 +122,11 @@ class _Decoder:
     def _string_array(self, values: bytes, encoding: dict[str, Any]) -> list[str]:
         text, part = encoding["stringData"], {"data": values, "encoding": encoding["dataEncoding"]}
         codes = self.data(part).astype(np.int64)
-        offsets = self.data({"data": encoding["offsets"], "encoding": encoding["offsetEncoding"]}).tolist()
-        each = [text[a:b] for a, b in pairwise(offsets)]
-        self.allow(64 * len(each) + sum(map(len, each)))
+        offsets = self.data({"data": encoding["offsets"], "encoding": encoding["offsetEncoding"]})
+        if (offsets[:1] < 0).any() or (offsets[1:] < offsets[:-1]).any():
+            raise ValueError("the places of words must not fall")
+        self.allow(64 * len(offsets))
+        each = [text[a:b] for a, b in pairwise(offsets.tolist())]
         if len(codes) and not -1 <= codes.min() <= codes.max() < len(each):
             raise ValueError("a word is not in its list")
         each.append(".")  # what -1 means
@@ -142,58 +140,28 @@ _NAMES = {
 }  # fmt: skip
 
 
-def _sample() -> bytes:
-    """Four atoms: three of glycine and a water."""
-    packb = need("msgpack", "BinaryCIF files", "formats").packb
-
-    def whole(values: list[int], code: int = 3) -> dict[str, Any]:
-        data = np.array(values, _TYPES[code]).tobytes()
-        return {"data": data, "encoding": [{"kind": "ByteArray", "type": code}]}
-
-    def words(values: list[str]) -> dict[str, Any]:
-        each = list(dict.fromkeys(values))
-        codes, ends = whole([each.index(v) for v in values], 1), np.cumsum([0, *map(len, each)]).tolist()
-        offsets = whole(ends, 4)
-        one = {"kind": "StringArray", "dataEncoding": codes["encoding"], "stringData": "".join(each)}
-        one |= {"offsetEncoding": offsets["encoding"], "offsets": offsets["data"]}
-        return {"data": codes["data"], "encoding": [one]}
-
-    fixed = {"kind": "FixedPoint", "factor": 1000, "srcType": 33}
-    delta = {"kind": "Delta", "origin": 10_000, "srcType": 3}
-    packed = {"kind": "IntegerPacking", "byteCount": 1, "isUnsigned": False, "srcSize": 4}
-    x: dict[str, Any] = {"data": np.array([0, 127, 73, 127, 127, 46, -128, -22], "i1").tobytes()}
-    x["encoding"] = [fixed, delta, packed, {"kind": "ByteArray", "type": 1}]
-    models = whole([1, 4])
-    models["encoding"] = [{"kind": "RunLength", "srcType": 3, "srcSize": 4}, *models["encoding"]]
-    columns = {
-        "type_symbol": words(["N", "C", "C", "O"]),
-        "label_atom_id": words(["N", "CA", "C", "O"]),
-        "auth_comp_id": words(["GLY", "GLY", "GLY", "HOH"]),
-        "auth_asym_id": words(["A", "A", "A", "B"]),
-        "auth_seq_id": whole([1, 1, 1, 2]),
-        "Cartn_x": x,
-        "Cartn_y": whole([0, 1, 2, 3]),
-        "Cartn_z": whole([5, 5, 5, 6]),
-        "pdbx_PDB_model_num": models,
-    }
-    table = [{"name": name, "data": data, "mask": None} for name, data in columns.items()]
-    site = {"name": "_atom_site", "rowCount": 4, "columns": table}
-    block = {"header": "MADE", "categories": [site]}
-    return bytes(packb({"version": "0.3.0", "encoder": "made", "dataBlocks": [block]}))
-
-
 def _is_bcif(source: Source) -> bool:
     start = source.data[:1]
     maps = start in (b"\xde", b"\xdf") or b"\x80" < start <= b"\x8f"
     return maps and b"dataBlocks" in source.data and b"encoder" in source.data
 
 
+# Three atoms of glycine and a water: packed integers, fixed points, runs, lists of words.
+_SAMPLE = kept_sample(
+    b"c-pm;%TC)s6o!2Z>XKLJid}@%C&+~sBrZ{*i>|DRed3H_&xDzA8?y;Y=mVtcrrXwui9=cR3971F-lOVMbUY^DK!g+oi!;*bocY",
+    b"gpe$RNAd;rEVCF9NVtMX<7#Gx**I6y9>E)uBfQ>Vj6gGn1ume{M*w^9cQ@F>H;N5hz)08$$X8rU2QIA`=@jfO;6i9`J`ApC1yG",
+    b"ZRr4Y#s$o>c^S%K&^i)P1lWc)ff|R^eOIO;?52Qle-FID7whXw&wYP%1^720F{k1Sv}>dzAh`j@7E44X{*ISJbcJX@+zJo7^a+",
+    b"=cYfupKYY{#KOYLacW4ds32DdswaUu8B~3T2QW5w9g`#acH0a*r)inJHc_(jn-)|pmuLx{v=GuK+Brn4=<9@4DS4P#1BI-<`ay",
+    b"Y(2x~^xa*I~%GrC!=$;eI7G#00T>MZp(Zf2ZFspZ>cM`Z82P>1*5rw?Q!xlNNFWWmo3kgfr(z%D&8N#&z)J$B}Q+!{lmXeV#VY",
+    b"RQhs<$QKK&fgHK@rcH^a9;u#U{*G|$5paKJhYs-xSj%l)GC;K8h*ogJe4HaE3xXvnGLN+t1%GzkX3uWat9Bs&XueItV8QJS)GB",
+    b"Iz&YhgT4aqJLPqc45eAt)kuKxkbrzy(",
+)
 FORMAT = Format(
     name="bcif",
     suffixes=(".bcif",),
     magic=_is_bcif,
     read=read_bcif,
-    sample=_sample,
+    sample=_SAMPLE,
     title="BinaryCIF",
     forms="category `_atom_site`",
     kept="the same",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import struct
 import tempfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,8 @@ from numpy.typing import NDArray
 
 from ..._base.optional import need
 from ...options import Reading
-from ..cloud import Cloud, Format, starts_with
-from ..limits import Source
+from ..cloud import Cloud, Format, kept_sample, starts_with
+from ..limits import Source, damage
 from ..text import read_xml
 
 _MARK = b"ASTM-E57"
@@ -28,21 +26,15 @@ def read_e57(source: Source, _: Reading) -> Cloud:
     pye57 = need("pye57", "E57 files", "formats")
     count = _check_scans(source)
     scans: list[dict[str, NDArray[Any]]] = []
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "a.e57"  # the library reads from files alone
-            path.write_bytes(source.data)
-            with pye57.E57(str(path)) as file:
-                for number in range(min(count, file.scan_count)):
-                    fields = file.get_header(number).point_fields
-                    wanted = {"intensity": "intensity" in fields, "colors": "colorRed" in fields}
-                    found = file.read_scan(number, ignore_missing_fields=True, **wanted)
-                    scans.append(found | {"scan": np.full(len(found["cartesianX"]), number)})
-    except MemoryError:
-        raise source.error("does not fit in memory") from None
-    except Exception as error:  # libE57Format has an error of its own for every kind of damage
-        lines = str(error).splitlines()
-        raise source.error(f"damaged: {lines[0][:200] if lines else type(error).__name__}") from None
+    with damage(source), tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.e57"  # the library reads from files alone
+        path.write_bytes(source.data)
+        with pye57.E57(str(path)) as file:
+            for number in range(min(count, file.scan_count)):
+                fields = file.get_header(number).point_fields
+                wanted = {"intensity": "intensity" in fields, "colors": "colorRed" in fields}
+                found = file.read_scan(number, ignore_missing_fields=True, **wanted)
+                scans.append(found | {"scan": np.full(len(found["cartesianX"]), number)})
     if not sum(len(scan["scan"]) for scan in scans):
         raise source.error("holds no points")
     joined = {}
@@ -92,21 +84,21 @@ def _check_scans(source: Source) -> int:
 
 
 # One page: nine points with an intensity.
-_SAMPLE = (
-    b"c-obczi$&U6vrJ}esyAj*|J!ZOG={_bazRW5|JUaq5%OD=I-U{>drpdzNX!fSXhu4S&%v~FfuZBWMtqE;7{Q>cS&f|f%^2(+3$Vd"
-    b"d-k)p_eaC}<Mw8aRAaUL{jQdGSI*mKy06uLkDMPh@*bu4r{C?$*6k2-hTQ4m9LbSS$T#E+c^4w+|ASCm?>QUt8TpR<L<ss$J1!X^"
-    b"P2>&o0Xao}Aiuh#c5P+#`i+~nh~GKRQhEg12qgp7YBU)I8L3#vBw)`+{rVQ`glj&uH=ikGsXfUdVEa}Vku5YZis8}(?7-Umk>^b&"
-    b"lLj|7Ybc#~z1`t(F!Hct-g>jutYeP)k*g5;W2G~0pYjYA8L=V@x3R|*Bj|%2I>>l}M!Lf-r+txv?=9j&KPg0fA)5Q1vxa_kpdmk0"
-    b"y3!1!g#<JUTfX<Ndm$EbN$iDwjMZ^7rTqm&R%u3gnySeYu%J}}5>#P&2O^C%xE?Z>(&?tQrIuZ~^S85|=SoOxDsN9^xdvk(o)sQr"
-    b"8+ONI12$kATa0Rml#Y9<kZ5>_xpS?oa?zL6jkva81eY%>XFpZkGKw`KQ9b~JyGg;FdoF%;74hr;5aR(s8evZ^G@E8Zimb>2hL14g"
-    b"$K`yz-F89V{9ss3#Sob*UCA`Vw6&qT{`u|Ts=Q#FRBt?7Bg^CCy)PSo0ot1@CI"
+_SAMPLE = kept_sample(
+    b"c-obczi$&U6vrJ}esyAj*|J!ZOG={_bazRW5|JUaq5%OD=I-U{>drpdzNX!fSXhu4S&%v~FfuZBWMtqE;7{Q>cS&f|f%^2(+3$",
+    b"Vdd-k)p_eaC}<Mw8aRAaUL{jQdGSI*mKy06uLkDMPh@*bu4r{C?$*6k2-hTQ4m9LbSS$T#E+c^4w+|ASCm?>QUt8TpR<L<ss$J",
+    b"1!X^P2>&o0Xao}Aiuh#c5P+#`i+~nh~GKRQhEg12qgp7YBU)I8L3#vBw)`+{rVQ`glj&uH=ikGsXfUdVEa}Vku5YZis8}(?7-U",
+    b"mk>^b&lLj|7Ybc#~z1`t(F!Hct-g>jutYeP)k*g5;W2G~0pYjYA8L=V@x3R|*Bj|%2I>>l}M!Lf-r+txv?=9j&KPg0fA)5Q1vx",
+    b"a_kpdmk0y3!1!g#<JUTfX<Ndm$EbN$iDwjMZ^7rTqm&R%u3gnySeYu%J}}5>#P&2O^C%xE?Z>(&?tQrIuZ~^S85|=SoOxDsN9^",
+    b"xdvk(o)sQr8+ONI12$kATa0Rml#Y9<kZ5>_xpS?oa?zL6jkva81eY%>XFpZkGKw`KQ9b~JyGg;FdoF%;74hr;5aR(s8evZ^G@E",
+    b"8Zimb>2hL14g$K`yz-F89V{9ss3#Sob*UCA`Vw6&qT{`u|Ts=Q#FRBt?7Bg^CCy)PSo0ot1@CI",
 )
 FORMAT = Format(
     name="e57",
     suffixes=(".e57",),
     magic=starts_with(_MARK),
     read=read_e57,
-    sample=lambda: zlib.decompress(base64.b85decode(_SAMPLE)),
+    sample=_SAMPLE,
     title="E57",
     forms="all scans in common coordinates",
     kept="colours, intensity, number of the scan",

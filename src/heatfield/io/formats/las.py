@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..._base.optional import need
 from ...options import Reading
 from ..cloud import Cloud, Format, plain_type, starts_with
-from ..limits import Source
+from ..limits import Source, damage
 
 _AT_ONCE = 100_000
 _POINT = 24  # bytes of a point in double precision
@@ -56,7 +56,7 @@ def read_las(source: Source, _: Reading) -> Cloud:
         source.check_allowance(count * (width + _POINT), f"a file of {count} points", "header")
         source = _with_chunk_table(source, count, start)
         _check_compression(source, count, width, start)
-    try:
+    with damage(source, "damaged, or newer than this reader", f"after byte {start}"):
         # One thread: the parallel decoder allocates what a damaged chunk table claims.
         backend = laspy.LazBackend.Lazrs if packed else None
         with laspy.open(io.BytesIO(source.data), laz_backend=backend, read_evlrs=False) as reader:
@@ -78,16 +78,6 @@ def read_las(source: Source, _: Reading) -> Cloud:
                         columns[name] = np.empty((count, *values.shape[1:]), values.dtype)
                     columns[name][rows] = values
                 done += len(piece)
-    except MemoryError:
-        raise source.error("does not fit in memory") from None
-    except BaseException as error:
-        lines = str(error).splitlines()
-        what = lines[0][:200] if lines else type(error).__name__
-        newer = "nsupported" in what or "not supported" in what
-        problem = (
-            f"is written in a way that is newer than this reader ({what})" if newer else f"damaged: {what}"
-        )
-        raise _damage(source, error, problem, "" if newer else f"after byte {start}") from None
     if done != count:
         raise source.error(f"holds {done} points where its header claims {count}", f"after byte {start}")
     flat: dict[str, NDArray[Any]] = {}
@@ -102,11 +92,6 @@ def read_las(source: Source, _: Reading) -> Cloud:
         "descriptions": {name: text for name, text in extra.items() if text},
     }
     return Cloud(points, flat, "las", notes=notes)
-
-
-def _damage(source: Source, error: BaseException, problem: str, place: str) -> BaseException:
-    """What to raise: lazrs reports some damage as a Rust panic, which is not an Exception."""
-    return error if isinstance(error, (KeyboardInterrupt, SystemExit)) else source.error(problem, place)
 
 
 def _check_header(source: Source) -> tuple[int, int, int, bool]:
@@ -301,12 +286,10 @@ def _with_chunk_table(source: Source, count: int, start: int) -> Source:
     struct.pack_into("<I", head, place + 12, count)
     stream = source.data[start:]
     out = io.BytesIO()
-    try:
+    with damage(source, "the record 'laszip encoded' is damaged", f"byte {place}"):
         lazrs.write_chunk_table(
             out, [(count, len(stream))], lazrs.LazVlr(bytes(head[place : place + len(record)]))
         )
-    except BaseException as error:
-        raise _damage(source, error, "the record 'laszip encoded' is damaged", f"byte {place}") from None
     table = struct.pack("<q", start + 8 + len(stream))
     return replace(source, data=bytes(head) + table + stream + out.getvalue())
 
@@ -353,10 +336,8 @@ def _filled_chunks(source: Source, count: int, start: int, record: bytes, table:
     lazrs = need("lazrs", "LAZ files")
     stream = io.BytesIO(source.data)
     stream.seek(start)
-    try:
+    with damage(source, "the chunk table is damaged", f"byte {table}"):
         sizes = [points for points, _ in lazrs.read_chunk_table(stream, lazrs.LazVlr(record))]
-    except BaseException as error:
-        raise _damage(source, error, "the chunk table is damaged", f"byte {table}") from None
     filled = sum(points > 0 for points in sizes)
     if sum(sizes) != count or 0 in sizes[:filled]:
         raise source.error(f"its chunks hold {sum(sizes)} points, its header says {count}", f"byte {table}")

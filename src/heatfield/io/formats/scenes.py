@@ -7,12 +7,10 @@ before memory is taken, after which the reading itself is one line for each arra
 from __future__ import annotations
 
 import base64
-import io
 import json
 import os
 import posixpath
 import struct
-import zipfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -23,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...options import Reading
-from ..cloud import Cloud, Format
-from ..limits import ReadError, Source, allowance, local_bytes, open_zip
+from ..cloud import Cloud, Format, kept_sample
+from ..limits import Source, allowance, damage, local_bytes, open_zip
 from ..remote import is_remote, remote_bytes
 from ..text import read_xml, shown
 
@@ -92,16 +90,12 @@ def read_gltf(source: Source, reading: Reading) -> Cloud:
     # What JSON unfolds to; the numbers of data URIs take no more than they did.
     nested = _NESTED * (text.count(b"{") + text.count(b"["))
     source.check_allowance(nested, "its JSON", "JSON")
-    try:
+    with damage(source, "damaged: its JSON makes no sense", "JSON"):
         tree = json.loads(text)
         for name in tree.get("extensionsRequired", ()):
             if name in _PACKED:
                 raise source.error(f"is compressed by {name}, which is not read; save it without")
         return _Gltf(source, reading, tree, blob).cloud()
-    except ReadError:
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise source.error(f"damaged: its JSON makes no sense ({error!r:.80})", "JSON") from None
 
 
 def _chunks(source: Source) -> tuple[bytes, bytes]:
@@ -338,61 +332,34 @@ def _of_item(words: str) -> Matrix:
 # --- entries
 
 
-def _glb_sample() -> bytes:
-    """A square, placed twice."""
-    square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], "<f4").tobytes()
-    blob = square + np.array([0, 1, 2, 0, 2, 3], "<u2").tobytes()
-    tree = {
-        "asset": {"version": "2.0"},
-        "scene": 0,
-        "scenes": [{"nodes": [0]}],
-        "nodes": [{"mesh": 0, "children": [1]}, {"mesh": 0, "translation": [0, 0, 2], "scale": [2, 2, 2]}],
-        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
-        "accessors": [
-            {"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3"},
-            {"bufferView": 1, "componentType": 5123, "count": 6, "type": "SCALAR"},
-        ],
-        "bufferViews": [
-            {"buffer": 0, "byteLength": 48},
-            {"buffer": 0, "byteOffset": 48, "byteLength": 12},
-        ],
-        "buffers": [{"byteLength": len(blob)}],
-    }
-    text = json.dumps(tree).encode()
-    text += b" " * (-len(text) % 4)
-    total = 28 + len(text) + len(blob)
-    head = struct.pack("<4sIII4s", b"glTF", 2, total, len(text), b"JSON")
-    return head + text + struct.pack("<I4s", len(blob), b"BIN\0") + blob
-
-
-def _3mf_sample() -> bytes:
-    model = b"""<?xml version="1.0"?>
-<model unit="millimeter" xmlns="http://schemas.microsoft.com/3dmanufacturing/core/2015/02"><resources>
-<object id="1" type="model"><mesh>
-<vertices><vertex x="0" y="0" z="0"/><vertex x="1" y="0" z="0"/><vertex x="0" y="2.5" z="0"/></vertices>
-<triangles><triangle v1="0" v2="1" v3="2"/></triangles></mesh></object>
-<object id="2"><components>
-<component objectid="1" transform="0 1 0 -1 0 0 0 0 1 5 0 0"/></components></object>
-</resources><build><item objectid="1"/><item objectid="2"/></build></model>
-"""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo("[Content_Types].xml"), "<Types/>")
-        archive.writestr(zipfile.ZipInfo("3D/3dmodel.model"), model)
-    return out.getvalue()
-
-
 def _is_gltf(source: Source) -> bool:
     start = source.data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
     return start.startswith(b"glTF") or (start.startswith(b"{") and b'"asset"' in source.data)
 
 
+# A square in a node, and in another below it, moved and twice as large.
+_GLB = kept_sample(
+    b"c-n1J(Q1P*6wSKd*n{MG47Ht<F&JIhz)|X`(iia|)z}6!N)kJY6!z)6iFMPmpmNW>x#yf*voE6e2|`H0=MLVFFj%*kNJ$lbvRZ",
+    b"tkLb8fOjNJztpYJU!Q_3kM>^_zN;uiBN>q0v@Cs6yvEiS1%TsqPND>6YfW9%frH>xT@xGae3Bx6Xy<0eLl6k0WQA)#|dL$~%Kw",
+    b"O}Pv?AT+Xlwi9?8QkK}AoL?YSZgJH48}8-nwoR&$VduUR^rmXYx10mEu&w(^{T8ZPPvLswYKu;xSmNjTn}re{dX0-eOpekIoyc",
+    b"F`JZJvVDSbl;c~HBY_Ku+$1}2bv9>!Yx}toq^dM*Rf%0HOkmucRoz1UX9Cskn3k)}SHVnzKtY^3@ul^d1*Z0dfzQ%gpAbrm!=o",
+    b"b9|;I*p0",
+)
+# A triangle as an item, and turned and moved as the component of another.
+_3MF = kept_sample(
+    b"c-nPRO-}+b5M4lx;b2T8@#3NO?sgZ#K~t84-nek^V4}t>OM#kgOWH00W1@F|n19P@SH2Y5bUN+4nb(<4zgIhG1m(C4zAw({F=%",
+    b"d`!Fs$^(lTjZ?iW*Lp2NAwsaHwT-*S9^`g%C227z0raMQXYt)WmumWN)_F1Vr@(}pYA!EqSjZc?Y-h6>4T2MeC(TrkTtMgW$kg",
+    b"D2KbZwN8jgo)IIf@fM8HL_u*go~fbVw7gK&|Hp5rZgkXC~lLei4&@sQH9Q!0U9-UWtl~M2+SB+NC4;@HQ)p@6M(?eEO%(Hu{oM",
+    b"|aD>sq%Qq*<rYYWUD!rOvdu=4E=yhr}PvtmwOiLBbV(&I<`oOamxO=w^Eb;H8q)cTyCzmc%WU3^5mE%|)P>EV5u2X47N(*2^F^",
+    b"bTY6XlFi+wGoqBi05XSyz+}3Z4%W$}JOH6y)DsnaD4m_@XEEey>t()b_XCa(q^T-A(v6z~A;;2e{tRjQ!r>k+W7|e!yN--RTEO",
+    b"EznN",
+)
 GLTF = Format(
     name="gltf",
     suffixes=(".glb", ".gltf"),
     magic=_is_gltf,
     read=read_gltf,
-    sample=_glb_sample,
+    sample=_GLB,
     title="glTF 2, GLB",
     forms="the default scene, buffers inside or beside the file; no Draco",
     kept="triangles",
@@ -402,7 +369,7 @@ THREE_MF = Format(
     suffixes=(".3mf",),
     magic=lambda source: source.data.startswith(b"PK\3\4") and b".model" in source.data[-65_536:],
     read=read_3mf,
-    sample=_3mf_sample,
+    sample=_3MF,
     title="3MF",
     forms="items of the build, with components",
     kept="triangles",
