@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, write
+from heatfield.core.fourier import FourierTask, ModeGrid, fourier_sums, log_accuracy_for
 from heatfield.core.moments import FIRST, FOURTH, ROOT_SQUARE, ROOT_WEIGHT, SQUARE, WEIGHT
-from heatfield.core.nufft import FourierTask, ModeGrid, fourier_sums, log_accuracy_for
 
 OUTPUT = RESULTS / "grid_error.json"
 KINDS = ("uniform", "place", "cluster", "lattice")

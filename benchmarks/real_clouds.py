@@ -20,7 +20,7 @@ import numpy as np
 import heatfield as hf
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, write
-from heatfield.core import bounds
+from heatfield.channels import BOUNDS, RELATIVE
 
 SUFFIXES = (".pdb", ".swc.gz", ".las", ".npy")
 TOLERANCES = (1e-6, 1e-9)
@@ -29,9 +29,9 @@ TOLERANCES = (1e-6, 1e-9)
 def errors(found: hf.Signatures, exact: hf.Signatures, tol: float) -> dict[str, float]:
     """The worst error of each output over what is promised for it."""
     out = {}
-    for name, factor in bounds.SIGNATURES.items():
+    for name, factor in BOUNDS.items():
         error = np.abs(getattr(found, name) - getattr(exact, name))
-        if name in bounds.RELATIVE:
+        if name in RELATIVE:
             error = error / getattr(exact, name)
         out[name] = float(error.max() / (factor * tol))
     return out
@@ -61,9 +61,7 @@ def compare(path: Path, table: dict) -> int:
         for tol in TOLERANCES:
             for method in ("auto", "fast"):
                 found = hf.signatures(points, method=method, tol=tol, transition="exact")
-                entry = table.setdefault(
-                    f"{method} tol={tol:g}", {"worst": dict.fromkeys(bounds.SIGNATURES, 0.0)}
-                )
+                entry = table.setdefault(f"{method} tol={tol:g}", {"worst": dict.fromkeys(BOUNDS, 0.0)})
                 for name, error in errors(found, exact, tol).items():
                     entry["worst"][name] = max(entry["worst"][name], error)
                 for way in found.plan.methods:

@@ -14,7 +14,7 @@ NATIVE = "_core"  # below all folders: built from cpp/, it imports nothing
 
 # Each folder or module imports itself and those before it.
 ORDER = (
-    "_base", "channels", "options", "core", "_field_sums", "heat_body", "field", "scales", "local_type",
+    "_base", "core", "channels", "options", "heat_body", "field", "scales", "local_type",
     "heat_signatures", "features", "sampling",
     "io", "jobs", "nn", "models", "datasets", "patterns", "plot", "view", "report", "workflows", "_survey",
     "cli",

@@ -24,6 +24,7 @@ import numpy as np
 import heatfield as hf
 from benchmarks.lib.machine import machine
 from heatfield._base.files import write_atomically
+from heatfield.channels import BOUNDS, RELATIVE
 from heatfield.core import bounds, planner
 from heatfield.core.planner import Costs
 
@@ -114,13 +115,13 @@ def _signatures(
         options = {**options, "targets": rows}
     found = hf.signatures(points, scales, method="fast", transition="exact", **options)
     ratios = {}
-    for name, factor in bounds.SIGNATURES.items():
+    for name, factor in BOUNDS.items():
         one, other = getattr(found, name), getattr(exact, name)
         if np.ndim(other) > 1:
             other = other[rows]
         elif way != "all":
             continue
-        error = np.abs(one - other) / (np.abs(other) if name in bounds.RELATIVE else 1.0)
+        error = np.abs(one - other) / (np.abs(other) if name in RELATIVE else 1.0)
         ratios[name] = float(np.max(error, initial=0.0) / (factor * options["tol"]))
     return ratios
 

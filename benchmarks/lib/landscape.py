@@ -24,6 +24,7 @@ from heatfield._survey.plan import (
     tile_seconds,
 )
 from heatfield._survey.tiles import SurveySettings, Tile
+from heatfield.channels import BOUNDS, RELATIVE
 from heatfield.core import bounds
 from heatfield.core.planner import Costs
 from heatfield.scales import geometric
@@ -168,8 +169,8 @@ def compare(paths: list[Path], out: Path, s: Any, tol: float) -> dict[str, Any]:
             wanted, unit, allowed = exact.spectrum[:, :, int(name[-1]) - 1], 1.0, bounds.SPECTRUM
         else:
             wanted = getattr(exact, name)
-            unit = wanted if name in bounds.RELATIVE else 1.0
-            allowed = bounds.SIGNATURES[name]
+            unit = wanted if name in RELATIVE else 1.0
+            allowed = BOUNDS[name]
         worst[name] = float((np.abs(got - wanted) / unit).max() / (allowed * tol))
     in_files = sum(len(hf.read_points(path)) for path in paths)
     return {"targets": int(chosen.size), "worst": worst, "written": len(points), "in_files": in_files}

@@ -1,23 +1,25 @@
-"""The signatures of a point, each described once: for tables, files, networks, the viewer and the plots.
+"""The registry of local signatures: each is one entry, and tables, files, viewer, plots and networks follow.
 
-A new signature is one entry of `CHANNELS`. It is read off `Signatures`, as the attribute of its name or by a
-function, and then appears in ``per_point``, in per-point files, in the viewer, in
-`heatfield.plot.local_signatures` and among the features of points for networks, wherever its entry says so.
-The descriptor is not among them: its columns are frozen by a schema number (`features.layout`).
+An entry says by its ``formula`` how a signature follows from sums over pairs, or by ``read`` how it follows
+from other channels that were computed. Its place, its words and its error on the fast path stand beside it.
+All that it asks for is found in `signatures`, ``per_point``, files, the viewer, the plots, surveys
+and the features of points. The descriptor has blocks of its own: its columns are frozen (`features.layout`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._base.check import Array
+from .core import bounds, formulas
+from .core.moments import BY_NAME
+from .core.planner import Request
 
 if TYPE_CHECKING:
-    from .core.evaluate import Outputs
     from .heat_signatures import Signatures
 
 # What it is, its unit, what a high value means.
@@ -45,8 +47,14 @@ class Channel:
     symbol: str  # as the paper writes it
     label: str  # in the viewer's menu; numbers per axis are labelled by their symbol
     words: Words  # {th} stands for the axis
-    read: Callable[[Any], Array | None] | None = None  # where it is no attribute of Signatures
+    formula: Callable[[Any], Any] | None = None  # from `core.evaluate.PointSums`, for NumPy and torch
+    read: Callable[[Any], Array | None] | None = None  # or from channels, as attributes; None: not defined
+    needs: tuple[str, ...] = ()  # moments that are not always summed; where it is read, those channels
+    differences: str = ""  # without its moments: the differences of this channel across the scales
+    bound: float = float("nan")  # of its error on the fast path, as a multiple of tol
+    relative: bool = False  # whether that error is relative to its own size
     per_axis: bool = False  # largest first
+    frame: bool = False  # per axis a vector
     log_words: Words | None = None  # spans decades: drawn as its logarithm, which networks are offered too
     ramp: str = "column"  # which colours: "density", "dimension", "transition", "spectrum" or "column"
     ends: Ends | None = None  # None: each scale from its 2nd to its 98th percentile
@@ -54,9 +62,7 @@ class Channel:
     in_table: bool = True  # in per_point() and in per-point files
     drawn: bool = True  # in the viewer and the plots
     learned: bool = True  # a block of features of points for networks
-    with_spectrum: bool = False  # cannot be read off signatures without the spectrum
-    on_request: bool = False  # in tables, files and networks only where it is asked for by its name
-    with_directions: bool = False  # cannot be read off signatures without the directions
+    on_request: bool = False  # computed, or in tables, files and networks, only where it is asked for by name
     attribute: str = ""  # of Signatures, where it is not the name
     axes: str = ""  # letters of the axes where they are those of space, not of the spectrum
 
@@ -65,57 +71,62 @@ class Channel:
         """Whether its logarithm is drawn and learned from."""
         return self.log_words is not None
 
-    def values(self, s: Signatures | Outputs) -> Array | None:
-        """(m, T) or (m, T, n); None where it was not asked for."""
-        return getattr(s, self.name) if self.read is None else self.read(s)
+    @property
+    def sums(self) -> set[str]:
+        """The parts of a request that ask for the sums it needs."""
+        if self.read is None:
+            return {BY_NAME[moment].wanted for moment in self.needs}
+        return {part for name in self.needs for part in _channel(name).sums}
+
+    @property
+    def with_spectrum(self) -> bool:
+        """Whether signatures without the spectrum do not have it."""
+        return "directions" in self.sums
+
+    @property
+    def with_directions(self) -> bool:
+        """Whether signatures without the directions do not have it."""
+        return "directions" in self.needs
+
+    def shape(self, n: int) -> tuple[int, ...]:
+        """Of its numbers at one point and scale, in n dimensions."""
+        return (n,) * (self.per_axis + self.frame)
+
+    def values(self, s: Any) -> Array | None:
+        """(m, T), (m, T, n) or (m, T, n, n) of signatures or outputs; None where it was not asked for."""
+        if self.read is None:
+            return getattr(s, self.name, None)
+        missing = any(getattr(s, name, None) is None for name in self.needs)
+        return None if missing else self.read(s)
 
 
 # --- columns that follow from spectrum and directions ---------------------------------
-#
-# With e_k = 1 + 2t lambda_k, the eigenvalues of the weighted covariance around a point in units of 2t,
-# largest first: linearity = (e_1 - e_2) / e_1, planarity = (e_2 - e_3) / e_1, sphericity = e_n / e_1. In 3-D
-# they add up to 1. The normal is the direction of the smallest eigenvalue, and verticality = 1 - |n_z|.
 
 
-def linearity(s: Any) -> Array | None:
-    """(e_1 - e_2) / e_1; None without a spectrum, or where points have one coordinate."""
-    e = _extents(s, 2)
-    return None if e is None else _over(e[..., 0] - e[..., 1], e[..., 0])
+def _of_extents(
+    formula: Callable[[Array], Array], dimensions: Sequence[int]
+) -> Callable[[Any], Array | None]:
+    """A formula of the extents 1 + 2t lambda_k, for points of so many dimensions."""
+
+    def read(s: Any) -> Array | None:
+        if s.spectrum.shape[-1] not in dimensions:
+            return None
+        extents = np.maximum(1.0 + s.spectrum, 0.0)  # rounding may put that of a flat cloud below 0
+        with np.errstate(invalid="ignore"):  # a point without neighbours has no extent: NaN
+            return formula(np.moveaxis(extents, -1, 0))
+
+    return read
 
 
-def planarity(s: Any) -> Array | None:
-    """(e_2 - e_3) / e_1, of points in space."""
-    e = _extents(s, 3)
-    return None if e is None else _over(e[..., 1] - e[..., 2], e[..., 0])
+def _normals(s: Any) -> Array | None:
+    """The direction of the smallest eigenvalue, which points up."""
+    return None if s.directions.shape[-1] < 2 else s.directions[:, :, -1, :]
 
 
-def sphericity(s: Any) -> Array | None:
-    """e_n / e_1."""
-    e = _extents(s, 2)
-    return None if e is None else _over(e[..., -1], e[..., 0])
-
-
-def normals(s: Any) -> Array | None:
-    """The direction of the smallest eigenvalue, (m, T, n), pointing up; None without directions."""
-    vectors = s.directions
-    return None if vectors is None or vectors.shape[-1] < 2 else vectors[:, :, -1, :]
-
-
-def verticality(s: Any) -> Array | None:
+def _verticality(s: Any) -> Array | None:
     """1 - |last coordinate of the normal|: 0 on level ground, 1 on a wall."""
-    normal = normals(s)
+    normal = _normals(s)
     return None if normal is None else 1.0 - np.abs(normal[..., -1])
-
-
-def _extents(s: Any, least: int) -> Array | None:
-    """The eigenvalues of the covariance; rounding may put that of a flat cloud below 0."""
-    n = 0 if s.spectrum is None else s.spectrum.shape[2]
-    return None if not least <= n <= 3 else np.maximum(1.0 + s.spectrum, 0.0)
-
-
-def _over(part: Array, whole: Array) -> Array:
-    """NaN at a point without neighbours, which has no extent."""
-    return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0.0)
 
 
 # --- the registry ---------------------------------------------------------------------
@@ -124,27 +135,15 @@ _PURE = "pure number"
 
 
 def _derived(
-    name: str,
-    symbol: str,
-    label: str,
-    words: tuple[str, str],
-    read: Callable[[Any], Array | None],
+    name: str, symbol: str, label: str, words: tuple[str, str], read: Callable[[Any], Array | None],
     **more: Any,
-) -> Channel:
-    """A column that follows from spectrum and directions: never drawn or learned from unasked."""
+) -> Channel:  # fmt: skip
+    """A column that follows from other channels: never drawn or learned from unasked."""
+    needs = more.pop("needs", ("spectrum",))
     return Channel(
-        name,
-        symbol,
-        label,
-        (words[0], _PURE, words[1]),
-        read=read,
-        ends=fixed(0.0, 1.0),
-        drawn=False,
-        learned=False,
-        with_spectrum=True,
-        on_request=True,
-        **more,
-    )
+        name, symbol, label, (words[0], _PURE, words[1]), read=read, needs=needs, ends=fixed(0.0, 1.0),
+        drawn=False, learned=False, on_request=True, **more,
+    )  # fmt: skip
 
 
 CHANNELS: tuple[Channel, ...] = (
@@ -156,6 +155,9 @@ CHANNELS: tuple[Channel, ...] = (
         log_words=("log of the heat field, log u", "log of length⁻ⁿ", "a crowded place"),
         ramp="density",
         menu=3,
+        formula=lambda s: formulas.density(s.weight, s.factor),
+        bound=bounds.DENSITY,
+        relative=True,
     ),
     Channel(
         "dimension",
@@ -170,6 +172,8 @@ CHANNELS: tuple[Channel, ...] = (
         ramp="dimension",
         ends=lambda _values, n: (0.0, float(min(n, 3))),
         menu=0,
+        formula=lambda s: formulas.dimension(s.weight, s.square, s.t),
+        bound=bounds.DIMENSION,
     ),
     Channel(
         "transition",
@@ -185,6 +189,12 @@ CHANNELS: tuple[Channel, ...] = (
         ramp="transition",
         ends=_symmetric,
         menu=2,
+        formula=lambda s: formulas.transition_exact(
+            s.variance, formulas.dimension(s.weight, s.square, s.t), s.t
+        ),
+        needs=("fourth",),
+        differences="dimension",
+        bound=bounds.TRANSITION,
     ),
     Channel(
         "spectrum",
@@ -200,7 +210,9 @@ CHANNELS: tuple[Channel, ...] = (
         ramp="spectrum",
         ends=fixed(-1.0, 0.5),
         menu=4,
-        with_spectrum=True,
+        formula=lambda s: formulas.spectrum(s.extents),
+        needs=("first", "second"),
+        bound=bounds.SPECTRUM,
     ),
     Channel(
         "gradient",
@@ -213,7 +225,22 @@ CHANNELS: tuple[Channel, ...] = (
         ),
         in_table=False,
         drawn=False,
-        with_spectrum=True,
+        on_request=True,
+        formula=lambda s: formulas.gradient_length(s.weight, s.first, s.t),
+        needs=("first",),
+    ),
+    Channel(
+        "directions",
+        "v",
+        "directions",
+        ("unit eigenvectors of the log-Hessian", _PURE, "the first lie along the data, the last across"),
+        formula=lambda s: s.frames,
+        needs=("first", "second"),
+        per_axis=True,
+        frame=True,
+        in_table=False,
+        drawn=False,
+        learned=False,
         on_request=True,
     ),
     _derived(
@@ -221,42 +248,82 @@ CHANNELS: tuple[Channel, ...] = (
         "L",
         "linearity (filament)",
         ("(e₁ - e₂) / e₁", "1 on a filament, 0 on a surface and in a volume"),
-        linearity,
+        _of_extents(formulas.linearity, (2, 3)),
     ),
     _derived(
         "planarity",
         "P",
         "planarity (surface)",
         ("(e₂ - e₃) / e₁", "1 on a surface, 0 on a filament and in a volume"),
-        planarity,
+        _of_extents(formulas.planarity, (3,)),
     ),
     _derived(
         "sphericity",
         "S",
         "sphericity (volume)",
         ("eₙ / e₁", "1 in a volume, 0 on a filament or surface"),
-        sphericity,
+        _of_extents(formulas.sphericity, (2, 3)),
     ),
     _derived(
         "verticality",
         "V",
         "verticality",
         ("1 - |n_z| of the normal", "1 on a wall, 0 on level ground"),
-        verticality,
-        with_directions=True,
+        _verticality,
+        needs=("directions",),
     ),
     _derived(
         "normal",
         "n",
         "normal",
         ("a coordinate of the unit normal, which points up", "the surface faces this axis"),
-        normals,
+        _normals,
         attribute="normals",
-        with_directions=True,
+        needs=("directions",),
         per_axis=True,
         axes="xyz",
     ),
 )
+
+
+# What `signatures` promises on the fast path, as multiples of tol; of these, relative to the value itself.
+BOUNDS = {
+    **{channel.name: channel.bound for channel in CHANNELS if channel.bound == channel.bound},
+    "energy": bounds.ENERGY,
+    "response": bounds.RESPONSE,
+}
+RELATIVE = (*(channel.name for channel in CHANNELS if channel.relative), "energy")
+
+
+def request_for(names: Iterable[str], *, exact: bool = False, **options: Any) -> Request:
+    """What to sum and to compute for channels and for those they are read from.
+
+    ``exact``: the transition in closed form.
+    """
+    wanted = set(names)
+    for channel in CHANNELS:
+        if channel.name in wanted:
+            wanted |= {*channel.needs} if channel.read else {channel.differences} if not exact else set()
+    chosen = [channel for channel in CHANNELS if channel.read is None and channel.name in wanted]
+    if not exact:
+        chosen = [replace(c, formula=None, needs=()) if c.differences else c for c in chosen]
+    sums = {part for channel in chosen for part in channel.sums}
+    return Request(
+        channels=tuple(chosen),
+        directions="directions" in sums,
+        fourth_moment="fourth_moment" in sums,
+        **options,
+    )
+
+
+def computed(*, with_spectrum: bool, asked: Iterable[str] = ()) -> list[str]:
+    """Names of the channels that signatures have: all that need no asking, and those that were asked for."""
+    return [
+        c.name
+        for c in CHANNELS
+        if c.read is None
+        and (c.name in asked or not (c.on_request or (c.with_spectrum and not with_spectrum)))
+    ]
 
 
 @dataclass(frozen=True)
@@ -340,17 +407,16 @@ def table_channels(names: Sequence[str] | None = None) -> list[Channel]:
     return [channel for channel in CHANNELS if channel.name in wanted]
 
 
-def values_of(name: str, s: Signatures) -> Array:
+def values_of(name: str, s: Any) -> Array:
     """One channel by its name; what it needs and lacks is a ValueError."""
-    channel = next(c for c in CHANNELS if c.name == name)
+    channel = _channel(name)
     values = channel.values(s)
     if values is not None:
         return values
-    if channel.with_directions and s.directions is None:
-        raise ValueError(f"{name} needs the directions; compute signatures with with_directions=True")
-    if channel.with_spectrum and s.spectrum is None:
-        raise ValueError(f"{name} needs the spectrum; compute signatures with with_spectrum=True")
-    n = 0 if s.spectrum is None else s.spectrum.shape[2]
+    for need in channel.needs:
+        if getattr(s, need, None) is None:
+            raise ValueError(f"{name} needs the {need}; compute signatures with with_{need}=True")
+    n = s.spectrum.shape[2]
     raise ValueError(f"{name} is not defined for points of {n} coordinate{'s' * (n != 1)}")
 
 
@@ -410,7 +476,7 @@ def block_columns(block: str, n: int) -> Iterator[str]:
         yield block
 
 
-def block_values(block: str, s: Signatures | Outputs) -> Array:
+def block_values(block: str, s: Any) -> Array:
     """The numbers of a block, (m, T, columns)."""
     channel = _channel(block)
     values = channel.values(s)
@@ -421,11 +487,7 @@ def block_values(block: str, s: Signatures | Outputs) -> Array:
 
 def reordered(s: Signatures, rows: np.ndarray) -> Signatures:
     """The signatures of the same points in another order, or of some of them."""
-    own = {field.name for field in fields(s)}
-    names = ["directions", *(c.name for c in CHANNELS if c.read is None and c.name in own)]
-    tables = ((name, getattr(s, name)) for name in names)
-    local: dict[str, Any] = {name: None if table is None else table[rows] for name, table in tables}
-    return replace(s, **local)
+    return replace(s, local={name: table[rows] for name, table in s.local.items()})
 
 
 def _channel(block: str) -> Channel:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +31,7 @@ from ._base.summary import (
     quantiles,
     shape,
 )
-from .channels import CHANNELS, Channel, point_names, point_table, values_of
+from .channels import CHANNELS, Channel, computed, point_names, point_table, values_of
 from .core import formulas
 from .core.clouds import ArrangedCloud, Targets
 from .core.evaluate import evaluate, heat_dimension_spectrum
@@ -110,6 +110,8 @@ class Signatures(Summarised):
         along the data (tangents) and the last across (normals). An eigenvector has no sign: the last
         coordinate that is not 0 is positive. Where two eigenvalues are equal, their directions are any pair
         that spans the same plane. None unless it was asked for.
+    local : dict of str to ndarray
+        Density, dimension, transition, spectrum and directions by name, as far as they were asked for.
     plan : Plan
         What was chosen for each scale and why; None where nothing could be computed.
 
@@ -125,17 +127,13 @@ class Signatures(Summarised):
     """
 
     scales: Array
-    density: Array
-    dimension: Array
-    transition: Array
-    spectrum: Array | None
+    local: Mapping[str, Array]
     energy: Array
     response: Array
     roughness: Array
     relative_roughness: Array
     hds: HeatDimensionSpectrum
     plan: Plan | None = None
-    directions: Array | None = None
 
     def _summary(self) -> Summary:
         return _summary_of(self)
@@ -226,14 +224,15 @@ class Signatures(Summarised):
 
 def _property(channel: Channel) -> property:
     what, _, high = channel.words
-    axes = ", n" if channel.per_axis else ""
-    found = property(lambda s: values_of(channel.name, s))
+    axes = ", n" * len(channel.shape(1))
+    stored = channel.read is None
+    found = property(lambda s: s.local.get(channel.name) if stored else values_of(channel.name, s))
     found.__doc__ = f"(m, T{axes}): {what}. {high[0].upper()}{high[1:]}."
     return found
 
 
 for _channel in CHANNELS:
-    if _channel.read is not None:
+    if _channel.in_table or _channel.frame:
         setattr(Signatures, _channel.attribute or _channel.name, _property(_channel))
 
 
@@ -349,32 +348,30 @@ def signatures(
     own = scales is not None and np.ndim(scales) == 2
     shown = times if own else times[0]
     rows = m if where is None else where.shape[0]
-    if rows == 0 or m == 0 or not np.isfinite(times).all():
-        nothing = _undefined(rows, n, shown, with_spectrum, centers, sigma)
-        frames = np.full((rows, shown.shape[-1], n, n), np.nan)
-        return replace(nothing, directions=frames) if with_directions else nothing
-
     energy = where is None and not own  # E2 belongs to all points and one time for them
-    request = settings.request(directions=with_spectrum, energy=energy, n_threads=n_threads)
+    channels = computed(with_spectrum=with_spectrum, asked=["directions"] if with_directions else [])
+    request = settings.request(channels, energy=energy, n_threads=n_threads)
+    if rows == 0 or m == 0 or not np.isfinite(times).all():
+        line, table = np.full(shown.shape[-1], np.nan), np.full((shown.shape[-1], centers.size), np.nan)
+        local = {c.name: np.full((rows, line.size, *c.shape(n)), np.nan) for c in request.channels}
+        hds = HeatDimensionSpectrum(table, table, centers, sigma)
+        return Signatures(shown, local, line, line, line, line, hds)
+
     chosen, times = _chosen_targets(cloud, where, times, method)
-    found = evaluate(cloud, chosen, times, request, vectors=with_directions)
+    found = evaluate(cloud, chosen, times, request)
     out, plan = found.local, found.plan
     shares = heat_dimension_spectrum(out.density, out.dimension, np.array([rows]), centers, sigma, n_threads)
     out.turn_round(found.rows, n_threads)
     dirichlet = formulas.roughness(found.energy, found.response, times[0])
     return Signatures(
         scales=times if own else times[0],
-        density=out.density,
-        dimension=out.dimension,
-        transition=out.transition,
-        spectrum=out.spectrum,
+        local=dict(out),
         energy=found.energy,
         response=found.response,
         roughness=dirichlet,
         relative_roughness=formulas.relative_roughness(found.energy, dirichlet),
         hds=HeatDimensionSpectrum(shares[0][0].T, shares[1][0].T, centers, sigma),
         plan=dense_plan(times) if plan.tol is None else plan,
-        directions=out.directions,
     )
 
 
@@ -391,28 +388,6 @@ def _chosen_targets(
     if times.shape[0] > 1:
         raise ValueError("scales of shape (m, T) belong to points, not to places; give targets as indices")
     return Targets.at_query_points(cloud, where), times
-
-
-def _undefined(
-    m: int, n: int, scales: Array, with_spectrum: bool, centers: Array, sigma: float
-) -> Signatures:
-    """All NaN, in the right shapes: there are no points, no targets, or no schedule."""
-    steps = scales.shape[-1]
-    table = np.full((m, steps), np.nan)
-    line = np.full(steps, np.nan)
-    shares = np.full((steps, centers.size), np.nan)
-    return Signatures(
-        scales=scales,
-        density=table,
-        dimension=table,
-        transition=table,
-        spectrum=np.full((m, steps, n), np.nan) if with_spectrum else None,
-        energy=line,
-        response=line,
-        roughness=line,
-        relative_roughness=line,
-        hds=HeatDimensionSpectrum(shares, shares, centers, sigma),
-    )
 
 
 # --- the time it would take -----------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -22,6 +23,7 @@ from ._base.check import (
     thread_count,
     warn_caller,
 )
+from .channels import request_for
 from .core.clouds import ArrangedCloud
 from .core.planner import Request
 from .options import Features, Scales, Spectrum, Sums, Threads, choices_of
@@ -222,14 +224,13 @@ class SignatureSettings:
             return np.square(self.lengths)[None, :]
         return schedule_of(cloud, self.n_scales, self.c_min, self.c_max)[None, :]
 
-    def request(self, *, directions: bool, energy: bool, n_threads: int, gradient: bool = False) -> Request:
-        """What to sum for these settings, and how accurately."""
-        return Request(
+    def request(self, channels: Iterable[str], *, energy: bool, n_threads: int) -> Request:
+        """What to sum for these channels, and how accurately."""
+        return request_for(
+            channels,
+            exact=self.exact,
             tol=self.tolerance,
-            directions=directions,
-            fourth_moment=self.exact,
             energy=energy,
-            gradient=gradient,
             method=self.method,
             dtype=self.precision,
             n_threads=n_threads,

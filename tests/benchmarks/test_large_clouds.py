@@ -15,7 +15,7 @@ from benchmarks.lib.clouds import LARGE_CLOUDS, make_large_cloud
 from benchmarks.lib.landscape import growth, model
 from benchmarks.scaling import exponent, exponents
 from benchmarks.survey import CASES, case_named
-from heatfield.core import bounds
+from heatfield.channels import BOUNDS
 from heatfield.core.planner import Costs
 
 
@@ -78,7 +78,7 @@ def test_a_run_is_kept_and_not_run_again(tmp_path, monkeypatch, capsys):
 
 
 def test_real_clouds_gives_errors_in_units_of_the_tolerance(tmp_path):
-    exact = {name: np.full((2, 2), 4.0) for name in bounds.SIGNATURES}
+    exact = {name: np.full((2, 2), 4.0) for name in BOUNDS}
     off = {name: values + 1e-6 for name, values in exact.items()}
     found = real_clouds.errors(SimpleNamespace(**off), SimpleNamespace(**exact), 1e-6)
     assert found["density"] == pytest.approx(0.25)

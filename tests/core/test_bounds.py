@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import heatfield as hf
+from heatfield.channels import BOUNDS, RELATIVE
 from heatfield.core import bounds
 from tools.search_promises import attack
 
@@ -68,8 +69,8 @@ def test_tight_clusters_with_per_point_times(make, k, width):
     )
     for name in ("density", "dimension", "transition", "spectrum"):
         one, other = getattr(found, name), getattr(exact, name)
-        unit = np.abs(other) if name in bounds.RELATIVE else 1.0
-        assert (np.abs(one - other) / unit).max() <= bounds.SIGNATURES[name] * 1e-8, name
+        unit = np.abs(other) if name in RELATIVE else 1.0
+        assert (np.abs(one - other) / unit).max() <= BOUNDS[name] * 1e-8, name
 
 
 @pytest.mark.parametrize("width", [1e-6, 1e-9])

@@ -9,8 +9,8 @@ import pytest
 
 from heatfield.core import formulas
 from heatfield.core.clouds import ArrangedCloud, Batch
+from heatfield.core.fourier import FourierTask, ModeGrid, fourier_sums, log_accuracy_for
 from heatfield.core.moments import MOMENTS, SCALAR, TENSOR, columns
-from heatfield.core.nufft import FourierTask, ModeGrid, fourier_sums, log_accuracy_for
 from heatfield.core.planner import Request
 from heatfield.core.sums import dense_sums, scale_sums
 
@@ -18,13 +18,14 @@ torch = pytest.importorskip("torch")
 
 RNG = np.random.default_rng(0)
 NAMES = """t weight square root_weight root_square factor energies responses roughnesses count memberships
-weighted densities compositions dimensions step eigenvalues"""
+weighted densities compositions dimensions step eigenvalues variance"""
 ARGUMENTS = {
     **{name: RNG.uniform(0.5, 2.0, (3, 40)) for name in NAMES.split()},
     "fourth": RNG.uniform(9.0, 12.0, (3, 40)),  # of a positive variance
     "step_squared": RNG.uniform(9.0, 12.0, (3, 40)),
     "first": RNG.normal(size=(3, 3, 40)),
     "second": RNG.normal(size=(6, 3, 40)),
+    "extents": RNG.uniform(0.5, 2.0, (3, 3, 40)),
     "log_t": np.cumsum(RNG.uniform(0.5, 1.0, (3, 40)), axis=0),
     "n": 3,
     "center": 1.0,

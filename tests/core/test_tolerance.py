@@ -5,11 +5,11 @@ import pytest
 
 import heatfield as hf
 from benchmarks import grid_error
-from heatfield.core import bounds
+from heatfield.channels import BOUNDS, RELATIVE
 from heatfield.core import per_point_times as separate
 from heatfield.core.clouds import ArrangedCloud, nearest_source
+from heatfield.core.fourier import GRID_EPS, FourierTask, ModeGrid, fourier_sums, log_accuracy_for
 from heatfield.core.moments import SQUARE, WEIGHT
-from heatfield.core.nufft import GRID_EPS, FourierTask, ModeGrid, fourier_sums, log_accuracy_for
 from heatfield.core.planner import Costs, Request
 from heatfield.core.sums import scale_sums
 from tests.helpers import reference
@@ -93,9 +93,9 @@ def assert_within(s, wanted, tol):
     """Each output that both have, in units of its bound."""
     for name, value in zip(ALL, wanted, strict=False):
         if (found := getattr(s, name)) is not None:
-            unit = np.abs(value) if name in bounds.RELATIVE else 1.0
+            unit = np.abs(value) if name in RELATIVE else 1.0
             error = (np.abs(found - value) / unit).max()
-            assert error <= bounds.SIGNATURES[name] * tol, (name, tol, error / tol, str(s.plan))
+            assert error <= BOUNDS[name] * tol, (name, tol, error / tol, str(s.plan))
 
 
 @with_costs(*COSTS)

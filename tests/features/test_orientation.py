@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from heatfield.channels import request_for
 from heatfield.core import formulas
 from heatfield.core.clouds import Batch
 from heatfield.core.evaluate import Outputs, signatures_from_sums
 from heatfield.core.moments import Sums
-from heatfield.core.planner import Request
 from heatfield.core.sums import dense_sums, difference_sums
 from heatfield.features import orientation
 from tests.helpers import reference, reference_oriented
@@ -18,7 +18,7 @@ def columns(clouds):
     n, batch = clouds[0].shape[1], Batch.of(clouds)
     times = np.array([reference.scale_schedule(points, 8) for points in clouds]).T
     unit = np.ascontiguousarray(np.ldexp(times, -2 * batch.exponents))
-    request = Request(tol=1e-12, directions=True, fourth_moment=True)
+    request = request_for(["density", "dimension", "transition", "spectrum"], exact=True, tol=1e-12)
     table = dense_sums(batch, unit, request)
     sums, t = Sums(table, n), batch.at_points(unit)
     covariance = np.stack(list(formulas.scaled_covariance(sums.weight, sums.first, sums.second, t, n)))

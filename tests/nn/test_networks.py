@@ -13,7 +13,7 @@ from tests.helpers.clouds import rotation
 torch = pytest.importorskip("torch")
 from heatfield.nn import HFSDGCNN, HFSFull, dgcnn  # noqa: E402
 from heatfield.nn.dgcnn import EdgeConv, nearest  # noqa: E402
-from heatfield.nn.segments import segment_mean_and_max, segment_softmax  # noqa: E402
+from heatfield.nn.full import segment_mean_and_max, segment_softmax  # noqa: E402
 
 STARTS = torch.tensor([0, 30, 31, 45, 70])
 

@@ -17,11 +17,17 @@ from heatfield.view import view_page
 
 WORDS = ("what", "pure number", "high")
 EXCESS = Channel(
-    "excess", "e", "excess of dimension", WORDS, read=lambda s: s.dimension - 1.0, ends=fixed(-1.0, 2.0)
+    "excess",
+    "e",
+    "excess of dimension",
+    WORDS,
+    read=lambda s: s.dimension - 1.0,
+    needs=("dimension",),
+    ends=fixed(-1.0, 2.0),
 )
 FLUX = Channel(
-    "flux", "Φ", "flux", WORDS, read=lambda s: None if s.spectrum is None else -s.spectrum, per_axis=True,
-    ramp="spectrum", with_spectrum=True,
+    "flux", "Φ", "flux", WORDS, read=lambda s: -s.spectrum, needs=("spectrum",), per_axis=True,
+    ramp="spectrum",
 )  # fmt: skip
 HIDDEN = Channel("hidden", "h", "hidden", WORDS, read=lambda s: s.density, in_table=False, drawn=False)
 
@@ -142,7 +148,7 @@ from heatfield.channels import Channel
 WORDS = ("what", "pure number", "high")
 channels.CHANNELS += (
     Channel("mass", "M", "mass", WORDS, read=lambda s: 2.0 * s.density, log_words=WORDS),
-    Channel("flux", "F", "flux", WORDS, read=lambda s: -s.spectrum, per_axis=True, with_spectrum=True),
+    Channel("flux", "F", "flux", WORDS, read=lambda s: -s.spectrum, needs=("spectrum",), per_axis=True),
 )
 import heatfield as hf
 from heatfield.features.points import POINT_BLOCKS, PointSettings, features_of

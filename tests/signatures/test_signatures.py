@@ -246,7 +246,7 @@ def test_order_of_the_points_does_not_matter(name, n):
     order = np.random.default_rng(2).permutation(len(points))
     before = hf.signatures(points)
     moved = {key: getattr(before, key)[order] for key in LOCAL}
-    assert_same_signatures(hf.signatures(points[order]), replace(before, **moved), 1e-10)
+    assert_same_signatures(hf.signatures(points[order]), replace(before, local=moved), 1e-10)
 
 
 @pytest.mark.parametrize("shift", [5e6, -5e6, 0.5])

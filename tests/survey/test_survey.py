@@ -10,6 +10,7 @@ import pytest
 
 import heatfield as hf
 from heatfield import survey
+from heatfield.channels import BOUNDS, RELATIVE
 from heatfield.core import bounds
 from heatfield.core.planner import Costs
 from tests.helpers.files import cut, landscape, read_back, write_tiles
@@ -25,8 +26,8 @@ def errors(table, s, exact, tol=TOL):
     for name in ("density", "dimension", "transition"):
         got = np.stack([table[f"{name}_s{a}"] for a in range(steps)], axis=1)
         wanted = getattr(exact, name)
-        unit = np.abs(wanted) if name in bounds.RELATIVE else 1.0
-        found[name] = (np.abs(got - wanted) / unit).max() / (bounds.SIGNATURES[name] * tol)
+        unit = np.abs(wanted) if name in RELATIVE else 1.0
+        found[name] = (np.abs(got - wanted) / unit).max() / (BOUNDS[name] * tol)
     axes = [np.stack([table[f"spectrum{k + 1}_s{a}"] for a in range(steps)], axis=1) for k in range(3)]
     off = np.abs(np.stack(axes, axis=2) - exact.spectrum).max()
     found["spectrum"] = off / (bounds.SPECTRUM * tol)

@@ -23,17 +23,16 @@ from .._base.progress import progress_bar
 from .._base.summary import plural, shown
 from ..core import formulas
 from ..core.clouds import ArrangedCloud, Targets
-from ..core.evaluate import Outputs, fill_transition, heat_dimension_spectrum, signatures_of_scale
+from ..core.evaluate import Outputs, fill_differences, heat_dimension_spectrum, signatures_of_scale
 from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT
 from ..core.sums import scale_sums
-from ..features.layout import layout
+from ..features.layout import PAPER_BLOCKS, layout
 from ..heat_signatures import HeatDimensionSpectrum, Signatures
 from ..io import Cloud, write_signatures
 from ..workflows.files import FileError
 from .grid import TileField, coarse_sums, isolated_sums
 from .plan import SurveyPlan
 from .tiles import (
-    CHANNELS,
     ChangedError,
     Context,
     Source,
@@ -67,8 +66,7 @@ def finish_tile(load: TileLoad, n_threads: int) -> dict[str, Any]:
     out, totals, order, reports = _outputs(load, points, n_threads, note)
     rows = points_of(context, tile, "rows")[order]  # of the file, for each row of the outputs
     owned = np.sort(rows)
-    if not out.exact:
-        fill_transition(out, np.log(plan.whole.scales)[:, None], n_threads)
+    fill_differences(out, np.log(plan.whole.scales)[:, None], n_threads)
     s = _signatures(plan, out, np.searchsorted(owned, rows), settings, n_threads)
     note("signatures")
     packed = pack_result(s, totals, reports, settings)
@@ -175,8 +173,7 @@ def _signatures(
     out.turn_round(rows, n_threads)
     nan = np.full(len(plan.whole.scales), np.nan)
     hds = HeatDimensionSpectrum(shares[0][0].T, shares[1][0].T, centers, sigma)
-    local = out.density, out.dimension, out.transition, out.spectrum
-    return Signatures(plan.whole.scales, *local, nan, nan, nan, nan, hds)
+    return Signatures(plan.whole.scales, dict(out), nan, nan, nan, nan, hds)
 
 
 # --- statistics that merge -----------------------------------------------------------
@@ -268,7 +265,7 @@ def pack_result(s: Signatures, totals: Array, reports: list[str], settings: Surv
     """All that a tile adds to the whole, as arrays."""
     m, density = len(s.density), s.density.sum(axis=0)
     tables = [s.density, s.dimension, s.transition]
-    if s.spectrum is not None and settings.with_spectrum:
+    if settings.with_spectrum:
         tables += [s.spectrum[:, :, k] for k in range(s.spectrum.shape[2])]
     # In the order of the descriptor: channel by channel, scale by scale.
     parts = [Pooled.of(table[:, a]) for table in tables for a in range(table.shape[1])]
@@ -307,7 +304,7 @@ def whole_result(
     contrast = np.sum([result["weighted"] for result in results], axis=0) / density[:, None] - composition
     pooled = np.array([statistics(merge(parts)) for parts in _parts_of(results)])
     pooled = pooled.reshape(-1, len(scales), 5).transpose(0, 2, 1)  # channel, statistic, scale
-    blocks = ("global", "hds", *(CHANNELS if settings.with_spectrum else CHANNELS[:-1]))
+    blocks = tuple(block for block in PAPER_BLOCKS if settings.with_spectrum or block != "spectrum")
     columns = layout("desc", blocks, n, len(scales), tuple(settings.centers.tolist()))
     values = np.concatenate(
         [energy, response, roughness, relative, composition.T.ravel(), contrast.T.ravel(), pooled.ravel()]

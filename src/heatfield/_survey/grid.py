@@ -23,8 +23,8 @@ from .._base.files import write_array
 from .._base.progress import progress_bar
 from .._base.threads import pieces, stop_if_asked
 from ..core.clouds import ArrangedCloud, bounding_boxes
+from ..core.fourier import GRID_EPS, GRID_LIMIT, log_accuracy_for, width_for
 from ..core.moments import WEIGHT, column_count
-from ..core.nufft import GRID_EPS, GRID_LIMIT, log_accuracy_for, width_for
 from ..core.sums import SAFETY, ScaleJob
 from .plan import GRIDS, SurveyPlan
 from .tiles import Context, SurveySettings, load_tiles, points_of

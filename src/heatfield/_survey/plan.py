@@ -23,7 +23,7 @@ from .._base.check import Array, check_extent, check_times
 from .._base.progress import progress_bar
 from .._base.threads import stop_if_asked
 from ..core.clouds import ArrangedCloud, nearest_of_many, origin_and_exponent
-from ..core.nufft import (
+from ..core.fourier import (
     GRID_EPS,
     GRID_LIMIT,
     UPSAMPLING,

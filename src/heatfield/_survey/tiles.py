@@ -10,16 +10,16 @@ import io
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import channels as registry
 from .._base.check import Array, as_points, check_choice
 from .._base.files import read_arrays, write_array, write_atomically
-from ..channels import CHANNELS as REGISTRY
 from ..core.clouds import kd_order
 from ..core.planner import COSTS, Costs, Request
 from ..io import Cloud, file_stamp, is_remote, read_cloud
@@ -31,7 +31,7 @@ from ..workflows.files import FileError, target_names
 RUN = 1024
 # Options of the groups that a survey has no use for: its sums are always to a tolerance.
 LEFT_OUT = ("variant", "blocks", "method", "dtype")
-CHANNELS = ("density", "dimension", "transition", "spectrum")
+CHANNELS = tuple(channel.name for channel in registry.table_channels())
 
 
 @dataclass(frozen=True)
@@ -59,17 +59,18 @@ class SurveySettings(SignatureSettings):
     @property
     def with_spectrum(self) -> bool:
         """Whether the directions are summed."""
-        return not set(self.channels) <= set(CHANNELS[:3])
+        needed = {c.name for c in registry.CHANNELS if c.with_spectrum} | {"local_type"}
+        return not needed.isdisjoint(self.channels)
 
     def sums(self, n_threads: int, *, energy: bool) -> Request:
         """What to sum, to the tolerance, at costs that do not depend on the machine."""
-        asked = self.request(directions=self.with_spectrum, energy=energy, n_threads=n_threads)
-        return Request(**{**vars(asked), "costs": self.costs})
+        channels = registry.computed(with_spectrum=self.with_spectrum)
+        return replace(self.request(channels, energy=energy, n_threads=n_threads), costs=self.costs)
 
 
 def _channels(asked: Sequence[str] | None) -> tuple[str, ...]:
     """Names of channels in their order; those that need directions are not among them."""
-    possible = [c.name for c in REGISTRY if c.in_table and not c.with_directions] + ["local_type"]
+    possible = [c.name for c in registry.CHANNELS if c.in_table and not c.with_directions] + ["local_type"]
     for name in asked or ():
         check_choice(name, "point_channels", possible)
     return CHANNELS if asked is None else tuple(name for name in possible if name in asked)

@@ -2,13 +2,13 @@
 
 An arrow points to what a module imports, all others to the left of it may be imported too::
 
-    moments <- clouds <- nufft <- planner <- sums <- per_point_times, query_points <- evaluate
+    moments <- clouds <- fourier <- planner <- sums <- per_point_times, query_points <- evaluate
     formulas <--------------------------------------------------------------------------'
     bounds
 
 * `moments`: the table of sums, with unit and Fourier factor of each; `formulas`: the paper's equations.
 * `clouds`: points arranged in blocks and in a tree of boxes, targets, ragged batches, buffers.
-* `nufft`: the sums of one scale through one grid.
+* `fourier`: the sums of one scale through one grid.
 * `planner`: what is asked (`Request`), dense, near or transform by constant costs, the record of it (`Plan`).
 * `sums`: dense sums of a batch, near sums and transforms of one scale to a tolerance.
 * `per_point_times`, `query_points`: the same where every target has its own time, or is not a source.

@@ -1,8 +1,8 @@
 """What the fast path promises at every point, as multiples of ``tol``: the contract, in one place.
 
-Tests and benchmarks import these numbers; the docstrings of `signatures`, `HFSDescriptor` and `HeatField`
-repeat them (a test compares). "Relative" is to the exact value itself, "absolute"
-to 1. The dense path is exact to rounding and needs no tolerance.
+Entries of `channels` name these numbers, tests and benchmarks import them; docstrings of `signatures`,
+`HFSDescriptor` and `HeatField` repeat them (a test compares). "Relative" is to the exact value itself,
+"absolute" to 1. The dense path is exact to rounding and needs no tolerance.
 """
 
 from __future__ import annotations
@@ -12,19 +12,7 @@ ENERGY = 1.0  # relative
 DIMENSION = 4.0  # absolute; off the data relative to 1 + d
 RESPONSE = 4.0  # absolute
 SPECTRUM = 16.0  # absolute
-TRANSITION = (
-    16.0  # absolute; in closed form. By finite differences it has the error of the dimension over the step
-)
+# Absolute; in closed form. By finite differences it has the error of the dimension over the step.
+TRANSITION = 16.0
 # Of the neighbourhood block: the square of a deviation, in units of the field's range squared.
 DEVIATION_SQUARED = 16.0
-
-# The outputs of `signatures`, and which of them are relative to their own size.
-SIGNATURES = {
-    "density": DENSITY,
-    "dimension": DIMENSION,
-    "transition": TRANSITION,
-    "spectrum": SPECTRUM,
-    "energy": ENERGY,
-    "response": RESPONSE,
-}
-RELATIVE = ("density", "energy")

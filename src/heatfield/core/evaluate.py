@@ -7,9 +7,10 @@ scales first, (T, q), which is how sums are found and pooled; `Outputs.turn_roun
 from __future__ import annotations
 
 import math
-from copy import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,56 +26,43 @@ from .planner import Plan, Request, ScaleParts, split_scale, use_dense
 from .query_points import sums_of_targets
 from .sums import dense_sums, scale_sums
 
+if TYPE_CHECKING:
+    from ..channels import Channel
+
 # Points whose signatures are computed at a time: their sums and outputs stay in the cache.
 PIECE = 8_192
 # Points whose memberships are in memory together.
 _TOGETHER = 65_536
-# The outputs at single targets.
-LOCAL = ("density", "dimension", "transition", "spectrum", "directions", "gradient")
 
 
-@dataclass(eq=False)
-class Outputs:
-    """Signatures of q targets at T scales; None for what was not asked for."""
+class Outputs(dict[str, Array]):
+    """Signatures of q targets at T scales: (T, q), (n, T, q) or (n, n, T, q) by channel, or as attributes."""
 
-    density: Array  # (T, q)
-    dimension: Array
-    transition: Array
-    spectrum: Array | None  # (n, T, q)
-    directions: Array | None  # (n, n, T, q): vector k belongs to number k of the spectrum
-    gradient: Array | None  # (T, q): sqrt(2t) |grad log u|
-    exact: bool  # the transition is in closed form, and not by differences
+    channels: tuple[Channel, ...]
 
     @classmethod
     def empty(
-        cls,
-        n: int,
-        steps: int,
-        q: int,
-        request: Request,
-        *,
-        vectors: bool = False,
-        block: Array | None = None,
+        cls, n: int, steps: int, q: int, request: Request, given: Mapping[str, Array] | None = None
     ) -> Outputs:
-        """Arrays with any numbers in them; or views of the ``block`` (3 or 3+n, T, q), transition first."""
-        one: Any = (np.empty((steps, q)) for _ in range(3)) if block is None else block[:3]
-        transition, density, dimension = one
-        spectrum = None
-        if request.directions:
-            spectrum = np.empty((n, steps, q)) if block is None else block[3:]
-        return cls(
-            density, dimension, transition, spectrum,
-            directions=np.empty((n, n, steps, q)) if vectors else None,
-            gradient=np.empty((steps, q)) if request.gradient else None,
-            exact=request.fourth_moment,
-        )  # fmt: skip
+        """Arrays with any numbers in them for the channels of a request, of which some may be ``given``."""
+        own = given or {}
+        found = cls(
+            (c.name, own[c.name] if c.name in own else np.empty((*c.shape(n), steps, q)))
+            for c in request.channels
+        )
+        found.channels = request.channels
+        return found
+
+    def __getattr__(self, name: str) -> Array:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"{name!r} was not asked for") from None
 
     def part(self, scales: slice, points: slice) -> Outputs:
         """Views of some scales and points."""
-        part: Any = copy(self)
-        for name in LOCAL:
-            if getattr(self, name) is not None:
-                setattr(part, name, getattr(self, name)[..., scales, points])
+        part = Outputs((name, values[..., scales, points]) for name, values in self.items())
+        part.channels = self.channels
         return part
 
     def turn_round(self, rows: np.ndarray, n_threads: int) -> None:
@@ -82,9 +70,8 @@ class Outputs:
 
         One after the other, so that only one of them is in memory twice.
         """
-        for name in LOCAL:
-            if getattr(self, name) is not None:
-                setattr(self, name, _by_point(getattr(self, name), rows, n_threads))
+        for name in self:
+            self[name] = _by_point(self[name], rows, n_threads)
 
 
 def _by_point(values: Array, rows: np.ndarray, n_threads: int) -> Array:
@@ -98,28 +85,56 @@ def _by_point(values: Array, rows: np.ndarray, n_threads: int) -> Array:
     return out.reshape(q, steps, *inner)
 
 
+class PointSums(Sums):
+    """What the formula of a channel is made of: sums (..., T, q) by their moments, times, and what follows.
+
+    ``t`` is in the unit of length of the sums; ``factor`` is `formulas.heat_factor` in that of the caller.
+    """
+
+    def __init__(self, table: Any, n: int, t: Any, factor: Any) -> None:
+        super().__init__(table, n)
+        self.n, self.t, self.factor = n, t, factor
+
+    @cached_property
+    def variance(self) -> Any:
+        """Of D**2 under the weights."""
+        return formulas.square_variance(self.weight, self.square, self.fourth)
+
+    @cached_property
+    def packed(self) -> Any:
+        """Upper triangles of the scaled covariance; they take the place of the second moments."""
+        second = self.second
+        del self.second
+        entries = formulas.scaled_covariance(self.weight, self.first, second, self.t, self.n)
+        for row, entry in zip(second, entries, strict=True):
+            row[...] = entry
+        return second
+
+    @cached_property
+    def extents(self) -> Any:
+        """The eigenvalues of the scaled covariance, largest first."""
+        return eigenvalues(self.packed.reshape(len(self.packed), -1), self.n).reshape(
+            -1, *self.packed.shape[1:]
+        )
+
+    @property
+    def frames(self) -> Any:
+        """Its unit eigenvectors."""
+        found = eigenvectors(self.packed.reshape(len(self.packed), -1), self.n)
+        return found.reshape(self.n, self.n, *self.packed.shape[1:])
+
+
 def signatures_from_sums(table: Array, unit: Array, factor: Array, n: int, out: Outputs) -> None:
-    """Fill ``out`` from sums (columns, T, q) at the times ``unit``; all but a transition by differences.
+    """Fill ``out`` from sums (columns, T, q) at the times ``unit``; all but what is found by differences.
 
     ``factor`` is `formulas.heat_factor`; it and ``unit`` are (T, 1) or (T, q). The table is used up.
     """
-    s = Sums(table, n)
+    sums = PointSums(table, n, unit, factor)
     # Where the heat at a far place is 0, dimension and spectrum are 0 / 0: NaN, as they should be.
     with np.errstate(invalid="ignore", divide="ignore"):
-        out.density[...] = formulas.density(s.weight, factor)
-        out.dimension[...] = formulas.dimension(s.weight, s.square, unit)
-        if out.exact:
-            out.transition[...] = formulas.transition_exact(s.weight, s.square, s.fourth, unit)
-        if out.gradient is not None:
-            out.gradient[...] = formulas.gradient_length(s.weight, s.first, unit)
-        if out.spectrum is not None:
-            entries = formulas.scaled_covariance(s.weight, s.first, s.second, unit, n)
-            for row, entry in zip(s.second, entries, strict=True):
-                row[...] = entry
-            packed = s.second.reshape(len(s.second), -1)
-            out.spectrum[...] = formulas.spectrum(eigenvalues(packed, n)).reshape(out.spectrum.shape)
-            if out.directions is not None:
-                out.directions[...] = eigenvectors(packed, n).reshape(out.directions.shape)
+        for channel in out.channels:
+            if channel.formula is not None:
+                out[channel.name][...] = channel.formula(sums)
 
 
 def signatures_of_points(
@@ -158,15 +173,18 @@ def signatures_of_scale(
     return both.sum(axis=0)
 
 
-def fill_transition(out: Outputs, log_times: Array, n_threads: int = 1) -> None:
-    """The transition by differences across the scales, from the dimension; ``log_times`` (T, 1) or (T, q)."""
+def fill_differences(out: Outputs, log_times: Array, n_threads: int = 1) -> None:
+    """The transition by differences across the scales; ``log_times`` (T, 1) or (T, q)."""
 
     def work(first: int, last: int) -> None:
         own = log_times[:, first:last] if log_times.shape[1] > 1 else log_times
-        found = formulas.transition_by_difference(out.dimension[:, first:last], own)
-        np.concatenate(found, out=out.transition[:, first:last])
+        found = formulas.transition_by_difference(values[:, first:last], own)
+        np.concatenate(found, out=out[channel.name][:, first:last])
 
-    run_pieces(work, pieces(out.dimension.shape[1], PIECE), n_threads)
+    for channel in out.channels:
+        if channel.formula is None:
+            values = out[channel.differences]
+            run_pieces(work, pieces(values.shape[1], PIECE), n_threads)
 
 
 def eigenvalues(packed: Array, n: int) -> Array:
@@ -267,13 +285,10 @@ class Evaluation:
     rows: np.ndarray
 
 
-def evaluate(
-    cloud: ArrangedCloud, targets: Targets | None, times: Array, request: Request, *, vectors: bool = False
-) -> Evaluation:
+def evaluate(cloud: ArrangedCloud, targets: Targets | None, times: Array, request: Request) -> Evaluation:
     """All outputs at the targets, None for every point; the only place where dense or fast is chosen.
 
-    ``times`` is (1, T), or (q, T) with one time per target, in the caller's order. ``vectors``: the
-    eigenvectors of the spectrum too; the sums for them are those of the spectrum.
+    ``times`` is (1, T), or (q, T) with one time per target, in the caller's order.
     """
     n, m = cloud.points.shape
     check_times(times, m, n)
@@ -282,7 +297,7 @@ def evaluate(
     unit = np.ldexp(own, -2 * cloud.exponent)
     dense = targets is None and use_dense(cloud, unit.T, request)
     q, steps = where.cloud.order.size, len(unit)
-    out = Outputs.empty(n, steps, q, request, vectors=vectors)
+    out = Outputs.empty(n, steps, q, request)
     # The scales of a dense plan are made where they are shown: see `dense_plan`.
     plan = Plan(None if dense else request.tol)
     nothing = np.full((2, steps), np.nan)
@@ -291,8 +306,8 @@ def evaluate(
         _dense(cloud, own, unit, request, found)
     else:
         _fast(cloud, where, own, unit, request, found)
-    if not out.exact and len(own) > 1:
-        fill_transition(out, np.log(own), request.n_threads)
+    if len(own) > 1:
+        fill_differences(out, np.log(own), request.n_threads)
     return found
 
 

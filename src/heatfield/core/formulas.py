@@ -73,11 +73,15 @@ def spectrum(eigenvalues: Any) -> Any:
     return eigenvalues - 1.0
 
 
-def transition_exact(weight: Any, square: Any, fourth: Any, t: Any) -> Any:
-    """tau = d(d_heat) / d(log t) = Var(D**2) / 8t**2 - d_heat, the variance under the weights w."""
+def square_variance(weight: Any, square: Any, fourth: Any) -> Any:
+    """The variance of D**2 under the weights w."""
     mean = square / weight
-    variance = fourth / weight - mean * mean
-    return variance / (8.0 * (t * t)) - dimension(weight, square, t)
+    return fourth / weight - mean * mean
+
+
+def transition_exact(variance: Any, dimensions: Any, t: Any) -> Any:
+    """tau = d(d_heat) / d(log t) = Var(D**2) / 8t**2 - d_heat, with `square_variance`."""
+    return variance / (8.0 * (t * t)) - dimensions
 
 
 def transition_by_difference(dimensions: Any, log_t: Any) -> tuple[Any, Any, Any]:
@@ -124,6 +128,25 @@ def gradient_length(weight: Any, first: Any, t: Any) -> Any:
     for component in first[1:]:
         total = total + component * component
     return (total / (2.0 * t)) ** 0.5 / weight
+
+
+# Of the extents e_k = 1 + 2t lambda_k, the eigenvalues of `scaled_covariance`, largest first on the first
+# axis. In space linearity, planarity and sphericity add up to 1.
+
+
+def linearity(extents: Any) -> Any:
+    """(e_1 - e_2) / e_1: 1 on a filament."""
+    return (extents[0] - extents[1]) / extents[0]
+
+
+def planarity(extents: Any) -> Any:
+    """(e_2 - e_3) / e_1: 1 on a surface in space."""
+    return (extents[1] - extents[2]) / extents[0]
+
+
+def sphericity(extents: Any) -> Any:
+    """e_n / e_1: 1 where all directions are alike."""
+    return extents[-1] / extents[0]
 
 
 def deviation(weight: Any, step: Any, step_squared: Any) -> Any:

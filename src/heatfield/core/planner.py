@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from dataclasses import astuple, dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,8 +33,11 @@ from .. import _core
 from .._base.check import Array
 from .._base.summary import Summarised, Summary, number, plural
 from .clouds import BLOCK, ArrangedCloud
+from .fourier import GRID_EPS, GRID_LIMIT, UPSAMPLING
 from .moments import LOG_ACCURACY
-from .nufft import GRID_EPS, GRID_LIMIT, UPSAMPLING
+
+if TYPE_CHECKING:
+    from ..channels import Channel
 
 # Up to this many points nothing is planned: the dense path, exact to rounding, is as fast or faster
 # (benchmarks/crossing.py: even with the fast one at 2,500 to 5,300 points).
@@ -79,8 +82,8 @@ class Request:
     directions: bool = False  # the sums of w r and w r r', from which the spectrum is computed
     fourth_moment: bool = False  # the sum of w D**4, from which the closed-form transition is computed
     energy: bool = False  # the totals of g and g D**2, for E2 and C2; only where the targets are the sources
-    gradient: bool = False  # also compute the length of grad log u; needs the directions
     method: str = "auto"  # "dense", "fast" or "auto"
+    channels: tuple[Channel, ...] = ()  # which local signatures to compute of the sums
     dtype: np.dtype = _DOUBLE
     n_threads: int = 1
     costs: Costs = field(default_factory=lambda: COSTS)

@@ -17,8 +17,8 @@ from .. import _core
 from .._base.check import Array
 from .._base.threads import pieces, run_alone, run_pieces
 from .clouds import BLOCK, ArrangedCloud, Batch, Buffers
+from .fourier import GRID_LIMIT, UPSAMPLING, FourierTask, ModeGrid, fourier_sums, log_accuracy_for
 from .moments import LOG_ACCURACY, ROOT_SQUARE, ROOT_WEIGHT, WEIGHT, column_count
-from .nufft import GRID_LIMIT, UPSAMPLING, FourierTask, ModeGrid, fourier_sums, log_accuracy_for
 from .planner import (
     LEAST_EPS,
     Part,

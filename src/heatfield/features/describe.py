@@ -16,7 +16,7 @@ from .._base.check import Array, OutOfRangeError, as_clouds, check_times, time_r
 from .._base.threads import run_pieces
 from ..core import formulas
 from ..core.clouds import ArrangedCloud, Batch, Buffers
-from ..core.evaluate import Outputs, evaluate, fill_transition, signatures_from_sums, totals
+from ..core.evaluate import Outputs, evaluate, fill_differences, signatures_from_sums, totals
 from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT, WEIGHT
 from ..core.planner import SMALL, Request, always_dense
 from ..core.sums import dense_sums, sums_shape
@@ -144,12 +144,14 @@ def _batches(sizes: Sequence[int], n_threads: int) -> list[tuple[int, int]]:
 
 def _request(settings: DescriptorSettings, n_threads: int) -> Request:
     needs = {need for block in settings.blocks for need in registry()[block].needs}
-    return settings.request(
-        directions=settings.with_spectrum,
-        energy="energy" in needs,
-        gradient="gradient" in needs,
-        n_threads=n_threads,
-    )
+    channels = [
+        "density",
+        "dimension",
+        "transition",
+        *needs,
+        *(["spectrum"] if settings.with_spectrum else []),
+    ]
+    return settings.request(channels, energy="energy" in needs, n_threads=n_threads)
 
 
 def _describe_batch(
@@ -170,13 +172,12 @@ def _describe_batch(
             with np.errstate(invalid="ignore", divide="ignore"):
                 energy = formulas.energy(both[:, 0], formulas.heat_factor(2.0 * times.T, n))
                 response = formulas.response(both[:, 0], both[:, 1], unit.T, n)
-        out = Outputs.empty(n, *shape[1:], request, block=block)
-        out.density = np.empty(shape[1:])
+        own = {"transition": block[0], "dimension": block[2], "spectrum": block[3:]}
+        out = Outputs.empty(n, *shape[1:], request, own)
         signatures_from_sums(
             sums, batch.at_points(unit), batch.at_points(formulas.heat_factor(times, n)), n, out
         )
-        if not out.exact:
-            fill_transition(out, batch.at_points(np.log(times)))
+        fill_differences(out, batch.at_points(np.log(times)))
 
         at = Around(batch, unit, lambda: sums[WEIGHT], request, buffers)
         rows = _rows(_found(settings, block, out, batch.ends, times, energy, response, at=at), settings)
@@ -213,9 +214,7 @@ def _describe_one(points: Array, settings: DescriptorSettings, extents: Array, n
     request = _request(settings, n_threads)
     found = evaluate(cloud, None, times, request)
     out = found.local
-    block = np.stack(
-        [out.transition, out.density, out.dimension, *(() if out.spectrum is None else out.spectrum)]
-    )
+    block = np.stack([out.transition, out.density, out.dimension, *out.get("spectrum", ())])
     at = Around.of(cloud, times, found, request)
     ends, energy, response = np.array([len(points)]), found.energy[None], found.response[None]
     return _rows(_found(settings, block, out, ends, times.T, energy, response, at=at), settings)[0]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .._base.check import Array, OutOfRangeError, thread_count
 from .._base.files import open_atomically, read_arrays
 from .._base.threads import even_pieces, run_pieces
-from ..channels import block_columns, block_values, learned_blocks
+from ..channels import block_columns, block_values, computed, learned_blocks
 from ..core.clouds import ArrangedCloud
 from ..core.evaluate import Evaluation, evaluate, heat_dimension_spectrum
 from ..core.planner import always_dense
@@ -113,12 +113,9 @@ def features_of(points: Array, settings: PointSettings, n_threads: int = 1) -> t
         return rows, np.full(len(settings.whole_names), np.nan)
     cloud = ArrangedCloud.of(points, n_threads)
     scales = settings.times(cloud)
-    request = settings.request(
-        directions=settings.with_spectrum,
-        energy=True,  # always: the plan of the fast path, and so its last digits, depend on it
-        gradient="gradient" in settings.point_blocks,
-        n_threads=n_threads,
-    )
+    # The energy always: the plan of the fast path, and so its last digits, depend on it.
+    asked = computed(with_spectrum=settings.with_spectrum, asked=settings.point_blocks)
+    request = settings.request(asked, energy=True, n_threads=n_threads)
     found = evaluate(cloud, None, scales, request)
     out = found.local
     second = None

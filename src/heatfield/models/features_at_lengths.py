@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import channels
 from .._base.check import Array, as_lengths, check_choice, check_count, check_number, check_tol
+from ..channels import request_for, values_of
 from ..core.clouds import ArrangedCloud, Targets
 from ..core.evaluate import Outputs, evaluate
-from ..core.planner import Request
 from ..features.blocks.neighbourhood import deviation_at_points, scale_pairs
 from ..options import names
 
@@ -36,9 +35,7 @@ class _Local:
 
     names: Callable[[int], Sequence[str]]  # of the dimension
     values: Callable[[Outputs, float], Array]  # of outputs and tolerance: (q, T) or (q, T, columns)
-    directions: bool = False  # whether it needs the second moments,
-    vectors: bool = False  # their eigenvectors,
-    gradient: bool = False  # or the gradient
+    channels: tuple[str, ...]  # which it is read from
     fine: bool = True  # whether "fine" holds it
 
 
@@ -47,37 +44,32 @@ def _shape(n: int) -> list[str]:
 
 
 def _shape_values(found: Outputs, tol: float) -> Array:  # noqa: ARG001
-    assert found.spectrum is not None
-    return np.stack([getattr(channels, name)(found) for name in _shape(found.spectrum.shape[2])], axis=2)
+    return np.stack([values_of(name, found) for name in _shape(found.spectrum.shape[2])], axis=2)
 
 
 def _uprightness(found: Outputs, tol: float) -> Array:
-    assert found.directions is not None
-    assert found.spectrum is not None
     # Where the two largest extents are equal within the tolerance there is no such direction.
     known = found.spectrum[:, :, 0] - found.spectrum[:, :, 1] > tol
     return np.where(known, np.abs(found.directions[:, :, 0, -1]), np.nan)
 
 
-def _own(name: str, **needs: bool) -> _Local:
+def _own(name: str, *, fine: bool = True) -> _Local:
     """A signature under its own name."""
-    return _Local(lambda _: [name], lambda found, _: getattr(found, name), **needs)
+    return _Local(lambda _: [name], lambda found, _: found[name], (name,), fine)
 
 
 # In the order of the columns. "shape": linearity, planarity, sphericity and verticality; "direction": how
 # upright the direction of the largest extent is.
 _LOCAL = {
-    "density": _Local(lambda _: ["log_density"], lambda found, _: np.log(found.density)),
+    "density": _Local(lambda _: ["log_density"], lambda found, _: np.log(found.density), ("density",)),
     "dimension": _own("dimension"),
     "transition": _own("transition", fine=False),
     "spectrum": _Local(
-        lambda n: [f"spectrum{k + 1}" for k in range(n)],
-        lambda found, _: np.asarray(found.spectrum),
-        directions=True,
+        lambda n: [f"spectrum{k + 1}" for k in range(n)], lambda found, _: found.spectrum, ("spectrum",)
     ),
-    "shape": _Local(_shape, _shape_values, directions=True, vectors=True),
-    "direction": _Local(lambda _: ["uprightness"], _uprightness, directions=True, vectors=True),
-    "gradient": _own("gradient", directions=True, gradient=True),
+    "shape": _Local(_shape, _shape_values, ("spectrum", "directions")),
+    "direction": _Local(lambda _: ["uprightness"], _uprightness, ("spectrum", "directions")),
+    "gradient": _own("gradient"),
 }
 # "fine": what is known at one length, a finer one.
 BLOCKS = (*_LOCAL, "fine", "neighbourhood", "height")
@@ -210,24 +202,17 @@ def _write_signatures(
     """Compute the blocks that come from sums over all points, and write them to their columns."""
     m, times = cloud.order.size, np.square(lengths)[None, :]
     local = {block: _LOCAL[block] for block in views if block in _LOCAL}
-    request = Request(
-        tol=tol,
-        directions="neighbourhood" in views or any(entry.directions for entry in local.values()),
-        fourth_moment=False,
-        energy=False,
-        gradient=any(entry.gradient for entry in local.values()),
-        method="auto",
-        dtype=np.dtype(np.float64),
-        n_threads=n_threads,
-    )
-    vectors = any(entry.vectors for entry in local.values())
+    channels = {name for entry in local.values() for name in entry.channels}
+    if "neighbourhood" in views:
+        channels |= {"density", "dimension", "spectrum"}
+    request = request_for(channels, tol=tol, n_threads=n_threads)
     # At most points or all, the sums at all of them are faster; the neighbourhood needs them anyway.
     everywhere = "neighbourhood" in views or (len(wanted) > m // 2 and m <= _TOGETHER)
     step = len(wanted) if everywhere else _TOGETHER
     for first in range(0, len(wanted), step):
         some = wanted[first : first + step]
         targets = None if everywhere else Targets.at_indices(cloud, some)
-        found = evaluate(cloud, targets, times, request, vectors=vectors)
+        found = evaluate(cloud, targets, times, request)
         rows = some if everywhere else np.arange(len(some))
         if "neighbourhood" in views:
             second = np.empty((m, views["neighbourhood"].shape[1]), np.float32)

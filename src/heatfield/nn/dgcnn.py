@@ -13,7 +13,7 @@ from torch.nn.functional import embedding_bag, leaky_relu
 
 from .. import _core
 from .._base.check import check_count
-from .segments import checked_edges, segment_mean_and_max
+from .full import checked_edges, segment_mean_and_max
 
 _SLOPE = 0.2
 # Distances that are held at once: a batch of 32 clouds of 1024 points, 128 MiB in single precision.

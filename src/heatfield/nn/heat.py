@@ -29,7 +29,9 @@ from .._base.check import (
     check_times,
 )
 from .._base.files import open_regular, write_atomically
+from ..channels import Channel, computed, request_for, table_channels
 from ..core import formulas
+from ..core.evaluate import Outputs
 from ..features.layout import SCHEMA
 from ..features.points import PointSettings, features_of
 from ..options import Scales
@@ -181,11 +183,14 @@ class HeatFeatures(nn.Module):
         if isinstance(points, Tensor) and points.ndim == 2:
             return self(points[None], None if mask is None else mask[None], scales)[0]
         points, mask, counted = _checked(points, mask)
-        u, _, d, tau, spectrum, *_, defined = self._local(points, counted, scales, self.with_spectrum)
-        channels = [(torch.log(u) if self.log_density else u)[..., None], d[..., None], tau[..., None]]
-        if self.with_spectrum:
-            channels.append(spectrum)
-        table = torch.where(defined[:, None, None], torch.cat(channels, dim=3).flatten(2), torch.nan)
+        found, *_, defined = self._local(points, counted, scales, self.with_spectrum)
+        columns = []
+        for channel in table_channels():
+            values = channel.values(found)
+            if values is not None:
+                values = torch.log(values) if channel.log and self.log_density else values
+                columns.append(values if channel.per_axis else values[..., None])
+        table = torch.where(defined[:, None, None], torch.cat(columns, dim=3).flatten(2), torch.nan)
         return torch.where(mask[:, :, None], table, 0.0).to(points.dtype)
 
     def global_features(
@@ -219,7 +224,7 @@ class HeatFeatures(nn.Module):
                 points[None], None if mask is None else mask[None], scales, hds_sigma=hds_sigma
             )[0]
         points, mask, counted = _checked(points, mask)
-        _, heat_sums, d, _, _, weight, square, times, defined = self._local(
+        found, heat_sums, weight, square, times, defined = self._local(
             points, counted, scales, spectrum=False, energy=True
         )
         n = points.shape[2]
@@ -227,62 +232,70 @@ class HeatFeatures(nn.Module):
         response = n / 2 - square / weight
         roughness = formulas.roughness(energy, response, times)
         relative = formulas.relative_roughness(energy, roughness)
-        hds = dimension_spectrum(heat_sums, d, counted, n, hds_sigma)
+        hds = dimension_spectrum(heat_sums, found["dimension"], counted, n, hds_sigma)
         table = torch.cat([energy, response, roughness, relative, hds], dim=1)
         return torch.where((defined & mask.any(dim=1))[:, None], table, torch.nan).to(points.dtype)
 
     def _local(
         self, points: Tensor, mask: Tensor, scales: Tensor | None, spectrum: bool, energy: bool = False
-    ) -> tuple[Tensor, ...]:
-        """u, its sums in another unit, d, tau, spectrum, sums of g and g D**2 / 8t, times, which have times.
+    ) -> tuple[Any, ...]:
+        """Channels by name, the density in another unit, sums of g and g D**2 / 8t, times, which have times.
 
         Clouds are summed in a unit of their own. On the processor by compiled code, in double precision;
         elsewhere by torch, in the precision of the points.
         """
-        exact, n = self.transition == "exact", points.shape[2]
+        n = points.shape[2]
         compiled, known = can_compute(points, scales), is_known(points)
         scaled, powers = in_unit(points) if known else (points, np.zeros(len(points), np.int64))
         inner = scaled.double() if compiled else scaled
+        request = request_for(
+            computed(with_spectrum=spectrum), exact=self.transition == "exact", tol=0.0, energy=True,
+            method="dense", dtype=np.dtype(np.float32 if points.dtype == torch.float32 else np.float64),
+            n_threads=torch.get_num_threads(),
+        )  # fmt: skip
         if scales is None:
             rows = self._rows(points, self.n_scales)
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.fixed_schedule):
                 times, defined = schedule(inner, mask, self.n_scales, self.c_min, self.c_max, rows)
         else:
-            times = by_power(_checked_scales(scales, inner, 1 if exact else 2), -2 * powers)
+            least = 1 if request.fourth_moment else 2
+            times = by_power(_checked_scales(scales, inner, least), -2 * powers)
             rows = self._rows(points, times.shape[1])
             defined = mask.any(dim=1)
         if known:
             single = points.dtype == torch.float32
             check_times_of(times, powers, mask, defined, n, single=single, energy=energy)
         own_times = by_power(times, 2 * powers)
+        channels = [channel for channel in request.channels if channel.formula is not None]
         if compiled:
-            sums, d, tau, lambdas, weight, square = heat(scaled, mask, times, exact=exact, spectrum=spectrum)
-            u = by_power(sums, -n * powers)
+            *values, weight, square = heat(scaled, mask, times, request)
         else:
-            sums, d, tau, lambdas, weight, square = self._by_torch(
-                scaled, mask, times, rows, spectrum, energy
-            )
-            u = formulas.density(sums, heat_factor(own_times[:, None, :], n))
-        tau = tau if exact else transition_by_difference(d, times)
-        return u, sums, d, tau, lambdas, weight, square, own_times, defined
+            *values, weight, square = self._by_torch(scaled, mask, times, rows, channels, energy)
+        found = Outputs((channel.name, value) for channel, value in zip(channels, values, strict=True))
+        sums = found["density"]
+        if compiled:
+            found["density"] = by_power(sums, -n * powers)
+        else:
+            found["density"] = formulas.density(sums, heat_factor(own_times[:, None, :], n))
+        for channel in request.channels:
+            if channel.formula is None:
+                found[channel.name] = transition_by_difference(found[channel.differences], times)
+        return found, sums, weight, square, own_times, defined
 
     def _by_torch(
-        self, points: Tensor, mask: Tensor, times: Tensor, rows: int, spectrum: bool, energy: bool
-    ) -> tuple[Tensor, ...]:
-        """The sums of w and the rest without the compiled core: on any device, for any derivative."""
-        m, exact = points.shape[1], self.transition == "exact"
-        local, weight = [], torch.zeros_like(times)
+        self, points: Tensor, mask: Tensor, times: Tensor, rows: int, channels: list[Channel], energy: bool
+    ) -> list[Tensor]:
+        """The channels and energies without the compiled core: on any device, for any derivative."""
+        m, local, weight = points.shape[1], [], torch.zeros_like(times)
         square = weight
         for first in range(0, m, rows):
             last = min(m, first + rows)
-            local.append(_again(local_sums, points, mask, times, first, last, exact, spectrum))
+            local.append(_again(local_sums, points, mask, times, first, last, channels))
             if energy:
                 part = _again(energy_sums, points, mask, times, first, last)
                 weight, square = weight + part[0], square + part[1]
-        sums, d, tau, lambdas = (
-            torch.cat(parts, dim=1) if parts[0].ndim > 1 else parts[0] for parts in zip(*local, strict=True)
-        )
-        return sums, d, tau, lambdas, weight, square / (8.0 * times)
+        values = [torch.cat(parts, dim=1) for parts in zip(*local, strict=True)]
+        return [*values, weight, square / (8.0 * times)]
 
     def _rows(self, points: Tensor, n_scales: int) -> int:
         """How many rows fit: differences and D2 of a pair, and what each scale keeps to go back."""

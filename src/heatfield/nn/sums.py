@@ -6,7 +6,9 @@ and backward give the same bits for any number of threads; their number is torch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,10 +21,11 @@ from torch.autograd.function import once_differentiable
 from .. import _core
 from .._base.check import Array
 from .._base.threads import pieces, run_pieces
+from ..channels import Channel
 from ..core import formulas
 from ..core.clouds import Batch
-from ..core.evaluate import PIECE, Outputs, signatures_from_sums, totals
-from ..core.moments import FIRST, LOG_ACCURACY, ROOT_SQUARE, ROOT_WEIGHT, Sums
+from ..core.evaluate import PIECE, Outputs, PointSums, eigenvalues, signatures_from_sums, totals
+from ..core.moments import FIRST, LOG_ACCURACY, ROOT_SQUARE, ROOT_WEIGHT
 from ..core.planner import Request
 from ..core.sums import dense_sums
 
@@ -62,16 +65,11 @@ def can_compute(points: Tensor, times: object = None) -> bool:
     return not back or points.shape[2] <= _MOST_DIMENSIONS
 
 
-def heat(points: Tensor, mask: Tensor, times: Tensor, *, exact: bool, spectrum: bool) -> tuple[Tensor, ...]:
-    """u, d, tau (B, m, T), spectrum (B, m, T, n), and the sums of g and of g D**2 / 8t (B, T), in double.
+def heat(points: Tensor, mask: Tensor, times: Tensor, request: Request) -> tuple[Tensor, ...]:
+    """The channels with a formula, (B, m, T[, n]), and the sums of g and g D**2 / 8t (B, T), in double.
 
-    Each cloud spans between 1 and 2 (`heat.in_unit`). What is not wanted is empty.
+    Each cloud spans between 1 and 2 (`heat.in_unit`).
     """
-    request = Request(
-        tol=0.0, directions=spectrum, fourth_moment=exact, energy=True, method="dense",
-        dtype=np.dtype(np.float32 if points.dtype == torch.float32 else np.float64),
-        n_threads=torch.get_num_threads(),
-    )  # fmt: skip
     return _Heat.apply(points.double(), times.double(), mask, request)
 
 
@@ -115,6 +113,11 @@ class _Forward:
         sums = dense_sums(batch, rising, request)
         return cls(batch, points.shape, real[orders], steps, rising, sums, request)
 
+    @cached_property
+    def channels(self) -> list[Channel]:
+        """Those that are computed here, by their formulas."""
+        return [channel for channel in self.request.channels if channel.formula is not None]
+
     def outputs(self) -> list[Array]:
         """The padded tables."""
         n, steps, total = self.batch.n, len(self.times), self.batch.total
@@ -130,12 +133,8 @@ class _Forward:
 
         run_pieces(work, pieces(total, PIECE), self.request.n_threads)
         weight, square = self._energies()
-        nothing = np.zeros(0)
         return [
-            self._padded(found.density[None], 1.0)[..., 0],
-            self._padded(found.dimension[None])[..., 0],
-            self._padded(found.transition[None])[..., 0] if found.exact else nothing,
-            nothing if found.spectrum is None else self._padded(found.spectrum),
+            *(self._padded(found[c.name], 1.0 if c.log else 0.0) for c in self.channels),
             self._in_order(weight),
             self._in_order(square / (8.0 * self.times.T)),
         ]
@@ -143,59 +142,49 @@ class _Forward:
     def back(self, given: list[NDArray | None]) -> tuple[Array, Array]:
         """Gradients of the padded points and of the times, from those of the outputs."""
         by_sums = np.zeros_like(self.sums)
-        by_times = self._formulas_back([None if g is None else self._packed(g) for g in given[:4]], by_sums)
         weight, square = (
-            None if g is None else np.take_along_axis(g, self.steps, axis=1).T for g in given[4:]
+            None if g is None else np.take_along_axis(g, self.steps, axis=1).T for g in given[-2:]
         )
+        slopes = {c: self._packed(g) for c, g in zip(self.channels, given, strict=False) if g is not None}
+        by_times = self._formulas_back(slopes, by_sums)
         if weight is not None:
             by_sums[ROOT_WEIGHT] = self._at_points(weight)
         if square is not None:
             by_sums[ROOT_SQUARE] = self._at_points(square / (8.0 * self.times))
             by_times -= square * self._energies()[1].T / (8.0 * self.times**2)
-        fourth, directions = (g is not None for g in given[2:4])
-        energy = weight is not None or square is not None
-        by_points, more = self._pairs_back(by_sums, fourth, directions, energy)
+        needed = {part for channel in slopes for part in channel.sums}
+        if weight is not None or square is not None:
+            needed.add("energy")
+        by_points, more = self._pairs_back(by_sums, needed)
         out = np.zeros((self.shape[0] * self.shape[1], self.shape[2]))
         out[self.rows] = by_points.T
         return out.reshape(self.shape), self._in_order((by_times + more).T)
 
-    def _formulas_back(self, given: list[Array | None], by_sums: Array) -> Array:
-        """From gradients of u, d, tau, spectrum (..., T, total) to those of the sums, and of times (T, B)."""
+    def _formulas_back(self, given: dict[Channel, Array], by_sums: Array) -> Array:
+        """From gradients of channels (..., T, total) to those of the sums, and of times (T, B)."""
         unit, n = self._at_points(self.times), self.batch.n
         by_unit = np.zeros(unit.shape)
-        u, d, tau, spectrum = given
 
         def work(first: int, last: int) -> None:
             columns = [torch.tensor(c[:, first:last]).requires_grad_() for c in (*self.sums, unit)]
-            s, t = Sums(columns[:-1], n), columns[-1]
-            found: list[tuple[Tensor, Array]] = []
             with torch.enable_grad():
-                if u is not None:
-                    found.append((formulas.density(s.weight, formulas.heat_factor(t, n)), u[:, first:last]))
-                if d is not None:
-                    found.append((formulas.dimension(s.weight, s.square, t), d[:, first:last]))
-                if tau is not None:
-                    exact = formulas.transition_exact(s.weight, s.square, s.fourth, t)
-                    found.append((exact, tau[:, first:last]))
-                if spectrum is not None:
-                    entries = torch.stack([*formulas.scaled_covariance(s.weight, s.first, s.second, t, n)])
-                    found.append((entries, _eigenvalues_back(entries, spectrum[:, :, first:last])))
+                sums = TensorSums(columns[:-1], n, columns[-1], formulas.heat_factor(columns[-1], n))
+                found = [channel.formula(sums) for channel in given]  # type: ignore[misc]  # not None
             slopes = torch.autograd.grad(
-                [x for x, _ in found], columns, [torch.tensor(g) for _, g in found], allow_unused=True
+                found, columns, [torch.tensor(g[..., first:last]) for g in given.values()], allow_unused=True
             )
             for out, slope in zip((*by_sums, by_unit), slopes, strict=True):
                 if slope is not None:
                     out[:, first:last] = slope.numpy()
 
-        if any(g is not None for g in given):
+        if given:
             run_pieces(work, pieces(self.batch.total, _POINTS), torch.get_num_threads())
         return totals(by_unit, self.batch.ends).T
 
-    def _pairs_back(
-        self, by_sums: Array, fourth: bool, directions: bool, energy: bool
-    ) -> tuple[Array, Array]:
-        """From gradients of the sums to those of points (n, total) and times (T, B)."""
+    def _pairs_back(self, by_sums: Array, needed: set[str]) -> tuple[Array, Array]:
+        """From gradients of the sums that are needed to those of points (n, total) and times (T, B)."""
         batch, dtype = self.batch, self.request.dtype
+        fourth, directions, energy = (name in needed for name in ("fourth_moment", "directions", "energy"))
         # Rows add to tables of their own, by their number in the cloud alone: the same bits in any batch.
         rows = np.maximum(_ROWS, -(-batch.sizes // _TABLES))
         tables = int((-(-batch.sizes // rows)).max())
@@ -235,9 +224,9 @@ class _Forward:
             return self.rows
         return self.rows[:, None], np.repeat(self.steps, self.batch.sizes, axis=0)
 
-    def _padded(self, values: Array, filling: float = 0.0) -> Array:
-        """(width, T, total) as (B, m, T, width)."""
-        out = np.full((self.shape[0] * self.shape[1], values.shape[1], len(values)), filling)
+    def _padded(self, values: Array, filling: float) -> Array:
+        """(T, total) as (B, m, T), or (width, T, total) as (B, m, T, width)."""
+        out = np.full((self.shape[0] * self.shape[1], *values.T.shape[1:]), filling)
         out[self._steps_of_points()] = values.T
         return out.reshape(*self.shape[:2], *out.shape[1:])
 
@@ -262,16 +251,35 @@ def _runs(batch: Batch, rows: NDArray[np.int64]) -> list[tuple[int, int]]:
     return list(zip(first, [*first[1:], batch.total], strict=True))
 
 
-def _eigenvalues_back(entries: Tensor, given: Array) -> Array:
-    """From gradients of eigenvalues (n, T, q) to those of upper triangles: V diag(g) V'.
+class _Eigenvalues(torch.autograd.Function):
+    """Eigenvalues (n, ...) of upper triangles; backward V diag(g) V', finite also where they coincide."""
 
-    Finite also where eigenvalues coincide.
-    """
-    packed = entries.detach().numpy()
-    out = np.empty_like(packed)
-    flat = (x.reshape(len(x), -1) for x in (packed, np.ascontiguousarray(given), out))
-    _core.eigenvalues_back(*flat)
-    return out
+    @staticmethod
+    def forward(ctx: Any, packed: Tensor, n: int) -> Tensor:
+        ctx.packed = packed.detach().numpy().reshape(len(packed), -1)
+        return torch.from_numpy(eigenvalues(ctx.packed, n)).reshape(n, *packed.shape[1:])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, given: Tensor) -> tuple[Tensor, None]:
+        out = np.empty_like(ctx.packed)
+        _core.eigenvalues_back(ctx.packed, given.contiguous().numpy().reshape(len(given), -1), out)
+        return torch.from_numpy(out).reshape(len(out), *given.shape[1:]), None
+
+
+class TensorSums(PointSums):
+    """Sums as tensors, so that torch derives the formulas."""
+
+    @cached_property
+    def packed(self) -> Tensor:
+        """Upper triangles of the scaled covariance."""
+        entries = formulas.scaled_covariance(self.weight, self.first, self.second, self.t, self.n)
+        return torch.stack([*entries])
+
+    @cached_property
+    def extents(self) -> Tensor:
+        """The eigenvalues of the scaled covariance, largest first."""
+        return _Eigenvalues.apply(self.packed, self.n)
 
 
 def neighbours(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -338,48 +346,59 @@ def neighbours_by_torch(points: Tensor, mask: Tensor, rows: int) -> tuple[Tensor
     return nearest, distinct, ends
 
 
-def local_sums(
-    points: Tensor, mask: Tensor, times: Tensor, first: int, last: int, exact: bool, spectrum: bool
-) -> tuple[Tensor, ...]:
-    """W, d_heat, tau (empty unless ``exact``) (B, rows, T) and 2t lambda (B, rows, T, n).
+class RowSums(TensorSums):
+    """The sums (B, rows) of some rows at the times t (B, 1), each taken when it is asked for."""
 
-    W is the sum of w = exp(-D**2 / 4t); the density is (4 pi t)**(-n/2) W.
-    """
+    def __init__(self, r: Tensor, d2: Tensor, counted: Tensor, t: Tensor) -> None:
+        self.n, self.t, self.factor = r.shape[3], t, 1.0
+        self.r, self.d2 = r, d2
+        self.w = torch.where(counted, torch.exp(-d2 / (4.0 * t[:, :, None])), 0.0)
+        self.weight, self.square = self.w.sum(dim=2), (self.w * d2).sum(dim=2)
+
+    @cached_property
+    def variance(self) -> Tensor:
+        """In two passes: in single precision a difference of sums would cancel."""
+        apart = self.d2 - (self.square / self.weight)[:, :, None]
+        return (self.w * apart.square()).sum(dim=2) / self.weight
+
+    @cached_property
+    def fourth(self) -> Tensor:
+        """Of w D**4."""
+        return (self.w * self.d2.square()).sum(dim=2)
+
+    @cached_property
+    def first(self) -> Tensor:
+        """Of w r, (n, B, rows)."""
+        return (self.w[:, :, None, :] @ self.r)[:, :, 0].movedim(2, 0)
+
+    @cached_property
+    def second(self) -> Tensor:
+        """Of w r r', (n (n+1) / 2, B, rows)."""
+        full = (self.w[:, :, :, None] * self.r).transpose(2, 3) @ self.r
+        rows, columns = torch.triu_indices(self.n, self.n)
+        return full[..., rows, columns].movedim(2, 0)
+
+    @cached_property
+    def extents(self) -> Tensor:
+        """Eigenvalues alone have the gradient V diag(g) V', finite also where they coincide."""
+        place = torch.zeros((self.n, self.n), dtype=torch.long)
+        rows, columns = torch.triu_indices(self.n, self.n)
+        place[rows, columns] = place[columns, rows] = torch.arange(len(rows))
+        matrices = self.packed.movedim(0, 2)[..., place]
+        return torch.linalg.eigvalsh(matrices).flip(-1).movedim(2, 0)
+
+
+def local_sums(
+    points: Tensor, mask: Tensor, times: Tensor, first: int, last: int, channels: Sequence[Channel]
+) -> tuple[Tensor, ...]:
+    """Channels (B, rows, T[, n]) at some rows by their formulas; the density without its factor."""
     # Where a network runs in mixed precision, its matrix products are in half: too few digits for a spectrum.
     with torch.autocast(points.device.type, enabled=False):
-        return _local_sums(points, mask, times, first, last, exact, spectrum)
-
-
-def _local_sums(
-    points: Tensor, mask: Tensor, times: Tensor, first: int, last: int, exact: bool, spectrum: bool
-) -> tuple[Tensor, ...]:
-    r, d2 = squared_distances(points, first, last)
-    n, counted = points.shape[2], mask[:, None, :]
-    columns: list[list[Tensor]] = [[], [], [], []]
-    for t in times.unbind(dim=1):
-        t = t[:, None]  # (B, 1): over the rows
-        w = torch.where(counted, torch.exp(-d2 / (4.0 * t[:, :, None])), 0.0)
-        weight, square = w.sum(dim=2), (w * d2).sum(dim=2)
-        d = formulas.dimension(weight, square, t)
-        columns[0].append(weight)
-        columns[1].append(d)
-        if (
-            exact
-        ):  # `formulas.transition_exact` in two passes: in single precision its difference would cancel
-            variance = (w * (d2 - (square / weight)[:, :, None]).square()).sum(dim=2) / weight
-            columns[2].append(variance / (8.0 * t.square()) - d)
-        if spectrum:
-            vector = (w[:, :, None, :] @ r)[:, :, 0]
-            second = (w[:, :, :, None] * r).transpose(2, 3) @ r
-            upper = [second[..., k, l] for k in range(n) for l in range(k, n)]
-            entries = [*formulas.scaled_covariance(weight, vector.unbind(2), upper, t, n)]
-            place = {pair: e for e, pair in enumerate((k, l) for k in range(n) for l in range(k, n))}
-            matrix = [entries[place[min(k, l), max(k, l)]] for k in range(n) for l in range(n)]
-            # Eigenvalues alone have the gradient V diag(g) V', finite also where they coincide.
-            values = torch.linalg.eigvalsh(torch.stack(matrix, dim=2).unflatten(2, (n, n)))
-            columns[3].append(formulas.spectrum(values.flip(-1)))
-    empty = points.new_zeros(0)
-    return tuple(torch.stack(c, dim=2) if c else empty for c in columns)
+        r, d2 = squared_distances(points, first, last)
+        each = (RowSums(r, d2, mask[:, None, :], t[:, None]) for t in times.unbind(dim=1))
+        found = [[c.formula(sums) for c in channels] for sums in each]  # type: ignore[misc]  # not None
+        whole = (torch.stack(parts, dim=-1) for parts in zip(*found, strict=True))
+        return tuple(x.movedim(0, -1) if c.per_axis else x for c, x in zip(channels, whole, strict=True))
 
 
 def energy_sums(points: Tensor, mask: Tensor, times: Tensor, first: int, last: int) -> tuple[Tensor, Tensor]:

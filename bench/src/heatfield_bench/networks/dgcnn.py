@@ -24,7 +24,7 @@ from torch.utils.checkpoint import checkpoint
 
 from heatfield._base.check import check_count
 from heatfield.nn.dgcnn import HFSDGCNN, DGCNNParts, nearest
-from heatfield.nn.segments import segment_mean_and_max
+from heatfield.nn.full import segment_mean_and_max
 
 from .layers import checked_widths, read_out, starts_of
 

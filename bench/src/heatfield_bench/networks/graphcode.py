@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from heatfield._base.check import Array
 from heatfield.jobs import key_of
+from heatfield.nn.full import owners, segment_softmax, segment_sum
 from heatfield.nn.learner import TrainedNetwork, softmax
-from heatfield.nn.segments import owners, segment_softmax, segment_sum
 from heatfield.nn.training import Training
 
 SLOPE = 0.2

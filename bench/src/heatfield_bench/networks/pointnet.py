@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from heatfield._base.check import check_choice
-from heatfield.nn.segments import segment_mean_and_max
+from heatfield.nn.full import segment_mean_and_max
 
 from .layers import counted_norm, farthest_points, in_ball, over_rows, read_out, shared_layers, taken
 

@@ -118,7 +118,6 @@ def deviation_at_points(cloud: ArrangedCloud, times: Array, found: Evaluation, r
     All is in kd order.
     """
     out = found.local
-    assert out.spectrum is not None
     fields = np.stack([np.log(out.density), out.dimension, *out.spectrum])
     return np.concatenate([rows for _, rows in _deviations(Around.of(cloud, times, found, request), fields)])
 
@@ -162,7 +161,7 @@ def _deviations_to_tolerance(
         directions=False,
         fourth_moment=False,
         energy=False,
-        gradient=False,
+        channels=(),
         dtype=np.dtype(np.float64),
     )
     pairs = scale_pairs(unit.size)

@@ -22,7 +22,6 @@ def _spectrum_names(shape: Shape) -> Iterator[str]:
 
 
 def _gradient_values(found: Found) -> Array:
-    assert found.local.gradient is not None
     return pooled(found.local.gradient[None], found.ends)
 
 
