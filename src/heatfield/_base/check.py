@@ -266,9 +266,9 @@ def as_scales(scales: ArrayLike, m: int, name: str = "scales") -> Array:
         raise ValueError(f"{name} is empty: at least one diffusion time is needed")
     bad = ~(np.isfinite(table) & (table > 0))
     if bad.any():
-        place = np.argwhere(bad)[0]
-        where = f"{name}[{place[1]}]" if array.ndim == 1 else f"{name}[{place[0]}, {place[1]}]"
-        raise ValueError(f"{name} must be positive and finite, got {where} = {table[tuple(place)]}")
+        index = np.argwhere(bad)[0]
+        where = f"{name}[{index[1]}]" if array.ndim == 1 else f"{name}[{index[0]}, {index[1]}]"
+        raise ValueError(f"{name} must be positive and finite, got {where} = {table[tuple(index)]}")
     falling = (np.diff(table, axis=1) <= 0).any(axis=1)
     if falling.any():
         row = int(falling.argmax())

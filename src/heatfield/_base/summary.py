@@ -198,7 +198,7 @@ def band(x: Array, low: Array, middle: Array, high: Array, *, top: float, title:
     parts.append(f'<polygon points="{ring}" fill="{_COLOR}" fill-opacity="0.25"/>')
     line = path(middle)
     parts.append(f'<polyline points="{" ".join(line)}" fill="none" stroke="{_COLOR}" stroke-width="2"/>')
-    for a, b in (place.split(",") for place in line):
+    for a, b in (dot.split(",") for dot in line):
         parts.append(f'<circle cx="{a}" cy="{b}" r="2.5" fill="{_COLOR}"/>')
     parts.append(_text(left, height - 16, number(float(x[0]))))
     parts.append(_text(width - right, height - 16, number(float(x[-1])), "end"))

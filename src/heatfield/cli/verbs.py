@@ -420,15 +420,15 @@ def run_search(options: argparse.Namespace) -> int:
         )  # fmt: skip
     else:
         done = search.remove_from_index(options.index, options.names)
-    place = Path(options.out if options.action == "build" else options.index)
+    folder = Path(options.out if options.action == "build" else options.index)
     words = {"build": "indexed", "add": "added", "remove": "removed"}[options.action]
-    say(options, f"{plural(len(done.names), 'cloud')} {words} -> {place}\n{done.index!r}")
+    say(options, f"{plural(len(done.names), 'cloud')} {words} -> {folder}\n{done.index!r}")
     if options.action == "build" and options.evaluate:
         print(done.index.evaluate())
     if options.action == "add" and None in done.index.labels and {*done.index.labels} != {None}:
         print("heatfield search: some clouds of the index have no class; see --label", file=sys.stderr)
     files = len(done.names) + len(done.errors)
-    return failed_files("search", done.errors, files, place.with_name(place.name + ".errors.csv"))
+    return failed_files("search", done.errors, files, folder.with_name(folder.name + ".errors.csv"))
 
 
 def _query_index(options: argparse.Namespace) -> int:

@@ -65,7 +65,7 @@ class RankEnvelope:
 def rank_envelope(observed: ArrayLike, simulated: ArrayLike, level: float = 0.05) -> RankEnvelope:
     """Test whether a curve is one of many that were simulated, at all its places together.
 
-    At every place each curve has a rank from outside, from the smallest or the largest value, whichever is
+    At every step each curve has a rank from outside, from the smallest or the largest value, whichever is
     nearer. A curve is the more extreme the smaller its smallest rank is; among equals the second smallest
     decides, then the third, and so on.
 
@@ -108,13 +108,13 @@ def rank_envelope(observed: ArrayLike, simulated: ArrayLike, level: float = 0.05
         row = int((~np.isfinite(curves)).any(axis=1).argmax())
         which = "observed" if row == 0 else f"simulated[{row - 1}]"
         raise ValueError(f"{which} holds a non-finite value")
-    # The place of every curve among all, the most extreme one first; equal ones have equal places.
+    # The order of every curve among all, the most extreme one first; equal ones have equal numbers.
     count, below = len(curves), rankdata(curves, axis=0, method="average")
     ranks = np.sort(np.minimum(below, count + 1 - below), axis=1)
-    place = np.unique(ranks, axis=0, return_inverse=True)[1].reshape(-1)
-    p = float((place <= place[0]).sum()) / count
+    order = np.unique(ranks, axis=0, return_inverse=True)[1].reshape(-1)
+    p = float((order <= order[0]).sum()) / count
     # The envelope holds the curves that are left when the most extreme ones, at most level of all, are gone.
-    at_most = np.searchsorted(np.sort(place), place, side="right")  # as extreme as each, or more
+    at_most = np.searchsorted(np.sort(order), order, side="right")  # as extreme as each, or more
     central = curves[at_most > level * count + 1e-9]
     low, high = central.min(axis=0), central.max(axis=0)
     outside = np.where(first > high, 1, np.where(first < low, -1, 0))
@@ -281,13 +281,13 @@ def envelope_test(
     m = len(checked)
     if m < 3:
         raise ValueError(f"a pattern needs at least 3 points, got {m}")
-    place = as_window(window, checked)
+    area = as_window(window, checked)
     count, statistic, level = pattern.simulations, pattern.statistic, pattern.level
     if intensity is not None and not callable(intensity):
         raise ValueError(f"intensity must be a function of places, got {intensity!r}")
-    steps = _distances(pattern, place, m)
+    steps = _distances(pattern, area, m)
     rank_envelope(np.zeros(1), np.zeros((count, 1)), level)  # enough simulations? before the work
-    simulator = Simulator(place, m, intensity, pattern.random_state)
+    simulator = Simulator(area, m, intensity, pattern.random_state)
     simulated = np.empty((count, 2, steps.size))
 
     def work(first: int, last: int) -> None:
@@ -313,7 +313,7 @@ def envelope_test(
         ranges=_ranges(steps, np.asarray(outside.any(axis=0)), excess),
         count=m,
         simulations=count,
-        window=place,
+        window=area,
     )
 
 

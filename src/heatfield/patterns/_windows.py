@@ -327,7 +327,7 @@ class Simulator:
             ) from None
         if values.shape != (len(places),):
             raise ValueError(
-                f"intensity must give one number per place, got shape {values.shape} for {len(places)} places"
+                f"intensity must give one number per point, got shape {values.shape} for {len(places)} points"
             )
         bad = ~(np.isfinite(values) & (values >= 0.0))
         if bad.any():

@@ -82,8 +82,8 @@ def dimension_over_scales(
     figure = plt.figure(figsize=(3.3 * columns, 3.3 * ratio * rows + 1.3), layout="constrained")
     lengths = lengths_of(signatures)
     axes = []
-    for place, a in enumerate(chosen):
-        axis = figure.add_subplot(rows, columns, place + 1, projection="3d" if n == 3 else None)
+    for position, a in enumerate(chosen):
+        axis = figure.add_subplot(rows, columns, position + 1, projection="3d" if n == 3 else None)
         values = signatures.dimension[:, a]
         shown = draw_cloud(axis, checked, values, colors, 0, n, zoom=1.2 / ratio**0.5)
         axis.set_title(at_length(lengths[a], unit, a), fontsize=10)

@@ -155,8 +155,8 @@ def pattern_envelope(result: PatternTest, ax: Any = None, *, unit: str | None = 
         return _draw(own_axes(ax, (5.4, 3.6)), result, names[0], unit)
     size = (5.4 * len(names), 3.9)
     figure, axes = pyplot().subplots(1, len(names), figsize=size, squeeze=False, layout="constrained")
-    for place, name in zip(axes[0], names, strict=True):
-        _draw(place, result, name, unit)
+    for axis, name in zip(axes[0], names, strict=True):
+        _draw(axis, result, name, unit)
     figure.suptitle(
         f"{plural(result.count, 'point')}: {result.verdict} "
         f"(p = {result.p:.3g}, {plural(result.simulations, 'simulation')})",

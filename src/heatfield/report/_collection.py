@@ -282,7 +282,7 @@ def separate(
 def _groups(collection: Collection) -> dict[tuple[str, str], NDArray[np.int64]]:
     """Columns of each block and of each scale; a column of two scales belongs to both."""
     layout = collection.descriptor.layout()
-    groups = {("block", block): np.arange(layout.width)[place] for block, place in layout.columns.items()}
+    groups = {("block", block): np.arange(layout.width)[own] for block, own in layout.columns.items()}
     for a in range(collection.steps):
         own = [i for i, name in enumerate(layout.names) if re.search(rf"_s{a}(_|$)", name)]
         groups["scale", collection.scale_name(a)] = np.array(own)

@@ -236,21 +236,21 @@ def hits_page(
     ``hit_sketches`` are thumbnails by the row of a hit, one without gets an empty picture; ``facts`` are
     pairs of a key and its words, for the head of the page.
     """
-    place: dict[int, int] = {}  # of each hit among the pictures, those of the queries come first
+    position: dict[int, int] = {}  # of each hit among the pictures, those of the queries come first
     names, labels = list(queries), [""] * len(queries)
     sketches = [_packed(one) for one in query_sketches]
     found: list[dict[str, Any]] = []
     for i in range(len(hits)):
         entries = []
         for j, row in enumerate(hits.rows[i].tolist()):
-            if row not in place:
-                place[row] = len(names)
+            if row not in position:
+                position[row] = len(names)
                 names.append(hits.names[i][j])
                 label = hits.labels[i][j]
                 labels.append("" if label is None else str(label))
                 sketches.append(_packed(hit_sketches[row]) if row in hit_sketches else "")
             differences = [None if np.isnan(v) else round(float(v), 3) for v in hits.differences[i, j]]
-            entries.append([place[row], f"{hits.distances[i, j]:.4g}", differences])
+            entries.append([position[row], f"{hits.distances[i, j]:.4g}", differences])
         found.append({"i": i, "hits": entries})
     header = {
         "name": name,

@@ -19,9 +19,9 @@ def find_site(folder: Path | None = None) -> Path:
         if not (folder / "index.html").is_file():
             raise FileNotFoundError(f"{str(folder)!r} holds no index.html")
         return folder.resolve()
-    for place in (Path(__file__).resolve().parents[3], Path.cwd()):
-        if (place / _SITE / "index.html").is_file():
-            return (place / _SITE).resolve()
+    for root in (Path(__file__).resolve().parents[3], Path.cwd()):
+        if (root / _SITE / "index.html").is_file():
+            return (root / _SITE).resolve()
     raise FileNotFoundError(
         f"the documentation is not built: 'make docs' in a clone of heatfield writes {_SITE}/index.html; or"
         " name a built site with --site FOLDER"

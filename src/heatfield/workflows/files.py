@@ -149,10 +149,10 @@ def _expand(path: str) -> set[str]:
 
 def _inside(folder: str) -> set[str]:
     found = set()
-    for place, folders, files in os.walk(folder):
+    for here, folders, files in os.walk(folder):
         folders[:] = [f for f in folders if not f.startswith(".")]
         for name in files:
-            file = os.path.normpath(os.path.join(place, name))
+            file = os.path.normpath(os.path.join(here, name))
             if is_known(name) and not name.startswith(".") and not is_kept(file):
                 found.add(file)
     return found

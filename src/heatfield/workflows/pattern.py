@@ -71,14 +71,14 @@ def pattern_test(
         from ..plot._style import pyplot
 
         pyplot()  # without matplotlib this says how to install it
-    place = _window(window)
+    chosen = _window(window)
     density = _density(intensity) if isinstance(intensity, str | os.PathLike) else intensity
     unit = ""
     if isinstance(points, str | os.PathLike):
         cloud = read_cloud(points, **vars(reading))
         points, unit = cloud.points, coordinate_unit(cloud)
     with show_progress(local.progress):
-        result = envelope_test(points, place, intensity=density, n_jobs=local.n_jobs, **vars(pattern))
+        result = envelope_test(points, chosen, intensity=density, n_jobs=local.n_jobs, **vars(pattern))
     if target is not None:
         found = {"heatfield": __version__, "unit": unit, **result.as_dict()}
         write_atomically(target, (json.dumps(found, indent=1) + "\n").encode())

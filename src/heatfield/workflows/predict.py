@@ -66,7 +66,7 @@ class Predictions:
     >>> classes = np.array(["cat", "dog"])
     >>> found = hf.Predictions(["a.ply"], classes[:1], np.array([[0.9, 0.1]]), classes, [""])
     >>> found
-    Predictions of 1 clouds, 0 errors
+    Predictions of 1 cloud, 0 errors
     a.ply  cat  0.900
     >>> list(found.lines()), list(found.to_frame().columns)
     (['a.ply  cat  0.900'], ['file', 'label', 'probability', 'p_cat', 'p_dog', 'note'])

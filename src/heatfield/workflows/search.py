@@ -105,7 +105,7 @@ class QueryResult:
     ...     found = hf.query_index(index, f"{folder}/b.xyz", k=2)
     ...     found.write(f"{folder}/hits.csv")
     >>> found, found.rows()[0]["rank"], found.rows()[0]["distance"]
-    (QueryResult: 1 files, 2 hits each, 0 errors, 1, 0.0)
+    (QueryResult: 1 file, 2 hits each, 0 errors, 1, 0.0)
     """
 
     files: list[str]
@@ -194,14 +194,14 @@ def build_index(
     ...     len(hf.HFSIndex.load(f"{folder}/index")), result.errors
     (4, [])
     """
-    place = None if out is None else check_place(out)
+    folder = None if out is None else check_place(out)
     settings = plain_settings(vars(features), reading)
     if _table_of(paths) is not None:
         for given, plain in ((features, Features()), (reading, Reading())):
             other = [name for name, value in vars(plain).items() if getattr(given, name) != value]
             if other:
                 raise ValueError(f"{other[0]} belongs to files: a table says itself how they were described")
-    with _job(place, run) as job:
+    with _job(folder, run) as job:
         found = _described(paths, labels, settings, job)
         table = found.table
         known = _known_labels(table)
@@ -218,8 +218,8 @@ def build_index(
             sketches=found.sketches or None,
         )
         index.notes_ = {"reading": table.settings["reading"]}
-        if place is not None:
-            index.save(place)
+        if folder is not None:
+            index.save(folder)
             write_errors(job.beside[0], table.errors)
     return IndexResult(index, table.files, table.errors, table.resumed)
 
@@ -266,10 +266,10 @@ def add_to_index(
     """
     if label is not None and labels is not None:
         raise ValueError("label gives one class to all files, labels a table of them: give one only")
-    place = _folder_of(index)
-    with _job(place, run) as job:
-        old = HFSIndex.load(place)
-        settings = _settings_of(old, place)
+    folder = _folder_of(index)
+    with _job(folder, run) as job:
+        old = HFSIndex.load(folder)
+        settings = _settings_of(old, folder)
         found = _described(paths, labels, settings, job, old)
         table = found.table
         _check_same(table, settings, old.descriptor_.n_dims_, bool(old.notes_.get("reading")))
@@ -278,7 +278,7 @@ def add_to_index(
         known = None if words is None else [None if word is None else same.get(word, word) for word in words]
         old.add_features(
             table.features, labels=known, names=table.files, sketches=found.sketches or None
-        ).save(place)
+        ).save(folder)
         write_errors(job.beside[0], table.errors)
     return IndexResult(old, table.files, table.errors, table.resumed)
 
@@ -311,11 +311,11 @@ def remove_from_index(index: PathLike, names: str | Sequence[str]) -> IndexResul
     ...     len(hf.remove_from_index(f"{folder}/index", "*/bo?.xyz").index)
     2
     """
-    place = _folder_of(index)
-    with _job(place, Run()):
-        old = HFSIndex.load(place)
+    folder = _folder_of(index)
+    with _job(folder, Run()):
+        old = HFSIndex.load(folder)
         gone = _matching([names] if isinstance(names, str) else names, old.names)
-        old.remove(gone).save(place)
+        old.remove(gone).save(folder)
     return IndexResult(old, gone)
 
 
@@ -368,9 +368,9 @@ def query_index(
     target = None if out is None else check_out(out, ".csv")
     beside = check_beside(target, ".errors.csv")
     shown = None if page is None else check_out(page, *PAGE, name="page")
-    place = None if isinstance(index, HFSIndex) else Path(index)
+    folder = None if isinstance(index, HFSIndex) else Path(index)
     old = index if isinstance(index, HFSIndex) else HFSIndex.load(Path(index))
-    settings = _settings_of(old, place)
+    settings = _settings_of(old, folder)
     found = find_files(paths, leave_out=[target, *beside, shown])
     with Job(target, *beside, run=run) as job:
         dims = old.descriptor_.n_dims_
@@ -381,7 +381,7 @@ def query_index(
             result.write(target)
             write_errors(beside[0], result.errors)
         if shown is not None:
-            name = "index" if place is None else place.resolve().name
+            name = "index" if folder is None else folder.resolve().name
             reading = Reading(**settings["reading"] | {"budget": 160})
             _write_page(shown, name, old, result, described, reading)
     return result
@@ -424,9 +424,9 @@ def _thumbnail(index: HFSIndex, row: int, reading: Reading) -> Any:
 # --- what they share -----------------------------------------------------------------
 
 
-def _job(place: Path | None, run: Run) -> Job:
+def _job(folder: Path | None, run: Run) -> Job:
     """Alone with an index, with what is described kept beside it."""
-    return Job(place, *check_beside(place, ".errors.csv", folder=True), run=run)
+    return Job(folder, *check_beside(folder, ".errors.csv", folder=True), run=run)
 
 
 def _folder_of(index: PathLike) -> Path:
@@ -469,9 +469,9 @@ def _known_labels(table: FeatureTable) -> list[str | None] | None:
     return [label or None for label in table.labels] if table.labels and any(table.labels) else None
 
 
-def _settings_of(index: HFSIndex, place: Path | None) -> dict[str, Any]:
+def _settings_of(index: HFSIndex, folder: Path | None) -> dict[str, Any]:
     """How the clouds of an index were described and read."""
-    reading = saved_reading(index.notes_, repr(str(place)))
+    reading = saved_reading(index.notes_, repr(str(folder)))
     return plain_settings(values_of(index.descriptor_, Features, Spectrum), reading)
 
 
