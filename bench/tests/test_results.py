@@ -122,9 +122,11 @@ def test_rows_on_a_former_generator_never_stand_beside_new_ones(tmp_path):
         store.add(one, 0, CELL, FACTS | {"content": former})
     assert [record.former for record in store.records()] == [True, True, True]
     store.add(replace(made[1], budget="smoke"), 0, CELL, FACTS | {"content": "smoke"})
+    own = replace(made[1], task="descriptors", table="descriptors")
+    store.add(own, 0, CELL | {"seconds": {"train": 1.0}, "columns": 2}, FACTS | {"content": "own"})
     assert store.read(made[0]) is not None
     store.add(made[1], 0, CELL, FACTS | {"content": "new"})
-    assert {record.metadata["content"] for record in store.records()} == {"smoke", "new"}
+    assert {record.metadata["content"] for record in store.records()} == {"smoke", "own", "new"}
     assert store.read(made[0]) is None
 
 

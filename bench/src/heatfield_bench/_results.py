@@ -61,7 +61,8 @@ PARTS: dict[str, dict[str, Any]] = {
     "earlier": {"scores": {"*": NUMBERS}},
 }
 # Content of data from generators that were replaced. Results on it are shown until there is one on the data
-# of now, never beside it. Results without any content are of the generators before the first change.
+# of now, never beside it; the table of descriptors has none. Results without any content are of the
+# generators before the first change.
 FORMER = {
     "processes": ("", "7880bb6dec4985c4aa460973", "8a8d844dd860dc828f233a14"),
     "disks_annuli": ("", "75495f86ffd109a8cd50e029", "8863375d75b065685866cd62"),
@@ -259,7 +260,8 @@ class Store:
                 if line["split"] not in record.cells or cell["date"] >= record.cells[line["split"]]["date"]:
                     record.cells[line["split"]] = cell
         records = [record for found in self._found.values() for record in found.values()]
-        replaced = {r.key.data for r in records if r.key.budget != "smoke" and not r.former}
+        shown = [r for r in records if r.key.budget != "smoke" and r.key.task != "descriptors"]
+        replaced = {r.key.data for r in shown if not r.former}
         for name, found in list(self._found.items()):
             for identity, record in list(found.items()):
                 record.cells = dict(sorted(record.cells.items()))

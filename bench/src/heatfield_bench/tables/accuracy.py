@@ -73,7 +73,12 @@ class Table:
         """All rows by all columns."""
         sets = self.sets(context.recorded())
         own = {"name": self.name, "table": self.name, "task": self.task} | more
-        return score_grid(context, title=title or self.title, rows=self.rows(), sets=sets, **own)
+        grid = score_grid(context, title=title or self.title, rows=self.rows(), sets=sets, **own)
+        former = {r.key.data for r in context.store.records() if r.former and r.key.task == self.task}
+        titles = [e.title for e in sets if e.name in former and e.title in grid.columns]
+        if titles:
+            grid.notes.append(f"{'; '.join(titles)}: results on an earlier generator; to be computed again.")
+        return grid
 
 
 class Compared(Table):
@@ -147,10 +152,6 @@ class Main(Compared):
             grid.notes.append(
                 "Processes and DisksAnnuli are reconstructions from the paper's description and point counts."
             )
-        former = {record.key.data for record in context.store.records() if record.former}
-        titles = [e.title for e in context.recorded() if e.name in former and e.title in grid.columns]
-        if titles:
-            grid.notes.append(f"{'; '.join(titles)}: results on an earlier generator; to be computed again.")
         return [grid, self.differences(context, "differences")]
 
 
