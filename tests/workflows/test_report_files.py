@@ -98,11 +98,6 @@ def test_without_classes_the_page_says_why_there_are_no_scores():
     assert header("report.html")["labels"] is None
 
 
-def test_dollars_in_class_names_are_no_formulas(folder):
-    folder.joinpath("ball").rename(folder / "$\\frac{")
-    assert hf.report_files("in", **QUICK).scores.classes == ("$\\frac{", "sphere")
-
-
 @pytest.mark.parametrize(
     ("place", "options", "problem"),
     [

@@ -171,21 +171,3 @@ def test_what_cannot_start_is_said(call, expected):
     with pytest.raises((ValueError, OSError), match=expected):
         call()
     assert Path("mine.csv").read_text() == "my own table\n"
-
-
-def test_names_and_classes_are_no_formulas():
-    Path("in/ball").rename("in/=ball")
-    Path("new/ball.ply").rename("=1+1.ply")
-    hf.build_index("in", "index", **QUICK)
-    hf.query_index("index", "=1+1.ply", "h.csv", k=1)
-    assert (rows("h.csv")[0]["query"], rows("h.csv")[0]["label"]) == ("'=1+1.ply", "'=ball")
-
-
-def test_an_index_that_says_wrongly_how_files_are_read_is_refused():
-    index = hf.build_index("in", **QUICK).index
-    index.save("index", notes={"reading": {"budget": 0}})
-    with pytest.raises(ValueError, match="does not say how files are read: budget must be"):
-        hf.query_index("index", "new")
-    index.save("index", notes={"reading": {"colour": 1}})
-    with pytest.raises(ValueError, match="does not say how files are read"):
-        hf.query_index("index", "new")
