@@ -1,6 +1,7 @@
 """Links between the sources lead somewhere, words are spelt right, generated pages are up to date."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.lib.results import DOCS, ROOT
+from heatfield.cli import main
 from tools import write_docs
 from tools.site import public
 from tools.site.mathml import to_mathml
@@ -50,6 +52,18 @@ def _leads_somewhere(page, link):
 def test_links_lead_somewhere(page):
     dead = [link for link in _links(page.read_text()) if not _leads_somewhere(page, link)]
     assert not dead
+
+
+def test_commands_of_the_readme_run(tmp_path, monkeypatch):
+    text = (ROOT / "README.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    for code in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S):
+        exec(code, {})
+    lines = re.findall(r"^heatfield .*", text, re.M)
+    assert len(lines) == 2
+    for line in lines:
+        assert main(shlex.split(line, comments=True)[1:]) == 0
+    assert (tmp_path / "view.html").stat().st_size > 10_000
 
 
 def test_a_dead_link_is_noticed():
