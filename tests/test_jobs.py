@@ -340,29 +340,6 @@ def test_a_second_job_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_one_of_many_processes_gets_the_lock(tmp_path):
-    """They come and go at the same time; never do two of them hold it."""
-    inside, most, wrong = [], [], []
-
-    def come(_):
-        for _ in range(30):
-            try:
-                with Job(tmp_path / "out"):
-                    inside.append(1)
-                    most.append(len(inside))
-                    time.sleep(0.001)
-                    inside.pop()
-            except ValueError:
-                pass
-            except Exception as error:
-                wrong.append(error)
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(come, range(4)))
-    assert max(most) == 1
-    assert wrong == []
-
-
 def test_strange_files_beside_the_kept_ones_stay(tmp_path, work):
     (tmp_path / "out.parts").mkdir()
     (tmp_path / "out.parts" / "letter.txt").write_text("dear")

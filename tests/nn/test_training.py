@@ -220,7 +220,7 @@ from heatfield.nn.training import keep_memory
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(5):
-        np.empty(1 << 26, np.uint8).fill(1)
+        np.empty(1 << 24, np.uint8).fill(1)
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 plain, kept = faults(), keep_memory()
