@@ -189,7 +189,7 @@ PACKED = {
     ("data", "problem"),
     [
         (RUNS, "all columns together unpacks to"),
-        (SHORT, "column Cartn_x: has 3 of 4 rows"),
+        (SHORT, "_atom_site: Cartn_y has 4 values for 3 atoms"),
         (PACKED, "another length than it claims"),
         ({"data": b"", "encoding": [{"kind": "Magic"}]}, r"damaged: KeyError\('Magic'\)"),
         (None, "damaged"),

@@ -239,3 +239,10 @@ def test_a_superscript_is_no_atomic_number(put):
     path = put("a.pts", "2\n1 2 3 100 255 0 0\n\u00b3 5 6 200 0 255 0\n".encode("latin-1"))
     with pytest.raises(hf.ReadError, match=r"line 3: column 1: '\u00b3' is not a number"):
         raw.read_cloud(path)
+
+
+def test_columns_of_different_loops(read):
+    """A tag outside of the loop of atoms has a value of its own."""
+    content = "data_x\n_atom_site.Cartn_z 5\nloop_\n_atom_site.id\n_atom_site.Cartn_x\n_atom_site.Cartn_y\n"
+    with pytest.raises(hf.ReadError, match="_atom_site: Cartn_z has 1 values for 2 atoms"):
+        read("a.cif", content + "1 0 0\n2 1 1\n")

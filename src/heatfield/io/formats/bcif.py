@@ -43,15 +43,12 @@ def read_bcif(source: Source, reading: Reading) -> Cloud:
         blocks = [block["categories"] for block in tree["dataBlocks"]]
         sites = [one for block in blocks for one in block if one["name"] == "_atom_site"]
         columns = {one["name"]: one for one in (sites[0]["columns"] if sites else ())}
-        rows = sites[0]["rowCount"] if sites else 0
         decoder = _Decoder(source)
         found: dict[str, Any] = {}
 
         def column(tag: str) -> Any:
             if tag not in found:
                 found[tag] = decoder.column(columns[tag]) if tag in columns else []
-                if len(found[tag]) not in (0, rows):
-                    raise source.error(f"has {len(found[tag])} of {rows} rows", f"column {tag}")
             return found[tag]
 
         return atom_site(source, reading, column, str, "bcif")

@@ -362,13 +362,16 @@ def atom_site(
     """
     import gemmi
 
-    if not all(len(column("Cartn_" + axis)) for axis in "xyz"):
-        raise source.error("holds no atoms (no loop of _atom_site with Cartn_x, Cartn_y, Cartn_z)")
     seen = len(column("Cartn_x"))
 
     def cells(*tags: str) -> Any:
         """Values of the first of these tags that there is; none otherwise."""
-        return next((found for found in map(column, tags) if len(found)), [])
+        for tag in tags:
+            if size := len(found := column(tag)):
+                if size != seen:
+                    raise source.error(f"{tag} has {size} values for {seen} atoms", "_atom_site")
+                return found
+        return []
 
     def words(*tags: str) -> _Words:
         """A column without quotes, and without what stands for "not known"."""
@@ -378,12 +381,14 @@ def atom_site(
         if isinstance(found, np.ndarray):
             numbers, codes = np.unique(found, return_inverse=True)
             return _Words(["" if n != n else f"{n:.15g}" for n in numbers.tolist()], codes)
-        each = list(dict.fromkeys(found))
-        number = {word: i for i, word in enumerate(each)}
-        known = ["" if w in (".", "?") else unquoted(w) if w[:1] in "'\";" else w for w in each]
+        number = {word: i for i, word in enumerate(dict.fromkeys(found))}
+        known = ["" if w in (".", "?") else unquoted(w) if w[:1] in "'\";" else w for w in number]
         source.check_allowance(4 * max(map(len, known)) * seen, "the names of atoms", "data")
         return _Words(known, np.fromiter(map(number.__getitem__, found), np.int64, seen))
 
+    places = [cells("Cartn_" + axis) for axis in "xyz"]
+    if not all(map(len, places)):
+        raise source.error("holds no atoms (no loop of _atom_site with Cartn_x, Cartn_y, Cartn_z)")
     models = words("pdbx_PDB_model_num").codes + 1
     count = int(models.max())
     name_tags, chain_tags = ("label_atom_id", "auth_atom_id"), ("auth_asym_id", "label_asym_id")
@@ -398,8 +403,7 @@ def atom_site(
         keep &= chains.isin([reading.chain])
     rows = np.flatnonzero(keep)
     parsed = []
-    for axis in "xyz":
-        given = column("Cartn_" + axis)
+    for axis, given in zip("xyz", places, strict=True):
         parsed.append(_numbers(gemmi, given, rows, _NO_NUMBER))
         for bad in rows[parsed[-1] == _NO_NUMBER].tolist():
             raise source.error(f"no coordinates: {axis} is {shown(str(given[bad]))}", f"atom {bad + 1}")
