@@ -7,6 +7,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import heatfield as hf
+from heatfield.models import cloud_model
 from tests.helpers.clouds import rotation
 from tests.helpers.estimator_checks import CHECKS, some_clouds
 
@@ -29,13 +30,49 @@ def test_learns(head):
     assert (model.classes_[proba.argmax(axis=1)] == model.predict(clouds[30:])).all()
 
 
-def test_variant_auto_is_joint():
-    clouds, labels = some_clouds(12)
-    own = hf.HFSClassifier(head="lda", n_scales=3).fit(clouds, labels)
-    joint = hf.HFSClassifier("joint", head="lda", n_scales=3).fit(clouds, labels)
-    np.testing.assert_array_equal(own.predict_proba(clouds), joint.predict_proba(clouds))
-    assert own.descriptor_.variant == "joint"
-    assert own.variant == "auto"
+@pytest.mark.parametrize("better", ["simple", "desc"])
+@pytest.mark.parametrize("kind", [hf.HFSClassifier, hf.HFSRegressor])
+def test_variant_auto_takes_the_better_one(kind, better, tmp_path, monkeypatch):
+    """Of two where one has the columns of both, of which those of one tell the classes apart."""
+    monkeypatch.setattr(cloud_model, "AUTO_VARIANTS", ("simple", "desc"))
+    rng = np.random.default_rng(0)
+    whole, narrow_layout = (hf.HFSDescriptor(v, n_dims=3, n_scales=3).layout() for v in ("desc", "simple"))
+    labels, rows = np.arange(40) % 2, rng.normal(size=(40, whole.width))
+    shared = [name in narrow_layout.names for name in whole.names]
+    if better == "desc":
+        rows[:, ~np.array(shared)] += 4.0 * labels[:, None]
+    else:
+        rows[:, shared] += 4.0 * labels[:, None]
+    model = kind(head="svm", n_scales=3).fit_features(rows, labels, n_dims=3)
+    narrow = kind("simple", head="svm", n_scales=3).fit_features(rows[:, shared], labels, n_dims=3)
+    assert (model.variant, model.descriptor_.variant) == ("auto", better)
+    assert {name.split()[0] for name in model.head_scores_} == {"simple", "desc"}
+    assert model.choice().startswith(f"read-out {better} svm")
+    if better == "simple":
+        np.testing.assert_array_equal(model.predict_features(rows), narrow.predict_features(rows[:, shared]))
+        np.testing.assert_array_equal(model.predict_features(rows), model.predict_features(rows[:, shared]))
+    model.save(tmp_path / "m")
+    again = kind.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict_features(rows), model.predict_features(rows))
+    only = kind(head="svm", n_scales=3).fit_features(rows[:, shared], labels, n_dims=3)
+    assert only.descriptor_.variant == "simple"
+    np.testing.assert_array_equal(
+        only.predict_features(rows[:, shared]), narrow.predict_features(rows[:, shared])
+    )
+
+
+def test_variant_auto_describes_once(monkeypatch):
+    monkeypatch.setattr(cloud_model, "AUTO_VARIANTS", ("simple", "desc"))
+    clouds, labels = some_clouds(16)
+    model = hf.HFSClassifier(head="lda", n_scales=3).fit(clouds, labels)
+    rows = hf.describe(clouds, **model.descriptor_options())
+    again = hf.HFSClassifier(head="lda", n_scales=3).fit_features(rows, labels, n_dims=3)
+    assert (again.descriptor_.variant, again.head_scores_) == (model.descriptor_.variant, model.head_scores_)
+    np.testing.assert_array_equal(again.predict_features(rows), model.predict(clouds))
+    alone = hf.HFSClassifier(head="svm", n_scales=3).fit(clouds, [*labels[1:], "alone"])
+    assert (alone.descriptor_.variant, alone.head_scores_) == ("simple", {}), "nothing to compare on"
+    few = hf.HFSClassifier(head="lda", n_scales=3, blocks=["hds", "dimension"]).fit(clouds, labels)
+    assert (few.descriptor_.variant, few.head_scores_) == ("simple", {}), "the same columns in both"
 
 
 @pytest.mark.parametrize(
@@ -46,6 +83,7 @@ def test_variant_auto_is_joint():
         ("joint", {}),
         ("joint", {"head": "lda", "normalise": "rank"}),
         ("joint", {"head": "svm", "normalise": "rank"}),
+        ("auto", {}),
     ],
 )
 def test_rotation_changes_no_prediction(variant, options):
@@ -150,7 +188,7 @@ WRONG = [
     ({}, ["a"] * 12, "y must hold at least two classes, got only ['a']"),
     ({}, ["a", "b"], "y has 2 labels for 12 clouds"),
     ({}, 3, "y must be a label for each cloud, got 3"),
-    ({"head": "auto"}, ["a"] * 11 + ["b"], "head='auto' needs at least 2 clouds per class, but class 'b'"),
+    ({"head": "auto"}, ["a"] * 11 + ["b"], "head='auto' is chosen by cross-validation: at least 2"),
 ]
 
 

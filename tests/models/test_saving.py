@@ -208,6 +208,7 @@ WIDE = {"pairs": [["widths", [1_000_000, 1_000_000]], ["head", 100_000_000]]}  #
         ("simple", _cut("head.weights.0"), "tensor 'head.biases.0' must be float64 of shape (127,)"),
         ("simple", said("n_dims", value=10**12), "n_dims=1000000000000 and n_scales=3 do not fit its"),
         ("simple", said("head", value="tree"), "head must be one of"),
+        ("simple", said("variant", value="joint"), "variant must be one of 'simple', got 'joint'"),
         ("simple", said("head", value="lda"), "tensor 'head.coef' is missing"),
         ("simple", said("head_scores", value={"mlp": 2}), "are not values of mean accuracy"),
         ("simple", said("head_scores", value=[]), "cannot be loaded"),

@@ -133,7 +133,7 @@ class HFSClassifier(CloudClassifier, ClosedFormModel, Head):
 
     def _check_settings(self, target: NDArray[Any], n_dims: int, groups: NDArray[Any] | None) -> None:
         self._descriptor(n_dims)
-        check_auto(self, target, groups, len(self._variants()))
+        check_auto(self, target, groups)
 
     def _probabilities(self, features: Any) -> Array:
         rows = self._checked_features(features)

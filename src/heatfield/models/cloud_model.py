@@ -241,7 +241,8 @@ class ClosedFormModel(ClosedForm, CloudModel):
         Parameters
         ----------
         features : (N, columns) array
-            By `describe` or `HFSDescriptor` with `descriptor_options`.
+            By `describe` or `HFSDescriptor` with `descriptor_options`. With ``variant="auto"`` those of joint
+            do as well; then no other variant is compared.
         y : sequence of N labels, or of N numbers for a regressor
         n_dims : int
             The dimension of the points.
@@ -256,6 +257,9 @@ class ClosedFormModel(ClosedForm, CloudModel):
         check_known_lengths(self.lengths)
         n = check_count(n_dims, "n_dims", 1)
         described = self._descriptor(n)
+        for variant in self._variants()[:-1]:
+            narrow = self._descriptor(n, variant)
+            described = narrow if np.shape(features)[1:] == (narrow.layout().width,) else described
         rows = checked_features(features, described)
         target, own = self._target(y, len(rows)), checked_groups(groups, len(rows))
         self._check_settings(target, n, own)
@@ -277,7 +281,9 @@ class ClosedFormModel(ClosedForm, CloudModel):
         groups: NDArray[Any] | None,
     ) -> None:  # fmt: skip
         """Choose and fit a head, on one thread: matrices are small, and threads of BLAS would only wait."""
-        own = {variant: self._descriptor(described.n_dims_, variant) for variant in self._variants()}
+        variants = self._variants()
+        variants = variants[: variants.index(described.variant) + 1]
+        own = {variant: self._descriptor(described.n_dims_, variant) for variant in variants}
         tables = {
             variant: (
                 features[:, columns_among(descriptor, described)],

@@ -467,22 +467,24 @@ def choose_classifier(
     return chosen, named, Readout(training.scaling, head)
 
 
-def check_auto(asked: Any, labels: NDArray[Any], groups: NDArray[Any] | None, variants: int) -> None:
-    """A ValueError where something is left open that cannot be chosen by cross-validation."""
-    left = [name for name, is_open in (("variant", variants > 1), ("head", asked.head == "auto")) if is_open]
-    if not left:
-        return
-    words, missing = " and ".join(f"{name}='auto'" for name in left), " and a ".join(left)
+def why_not_compared(labels: NDArray[Any], groups: NDArray[Any] | None) -> str:
+    """Why there are no inner folds; "" where there are some."""
     rare, count = rarest_class(labels)
     if count < 2:
-        raise ValueError(
-            f"{words} needs at least 2 clouds per class, but class {rare!r} has 1; choose a {missing}"
-        )
-    if groups is not None:
-        try:
+        return f"at least 2 clouds per class are needed, but class {rare!r} has 1"
+    try:
+        if groups is not None:
             groups_by_class(labels, groups)
-        except ValueError as error:
-            raise ValueError(f"{words} is chosen by cross-validation; {error}; choose a {missing}") from None
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def check_auto(asked: HeadOptions, labels: NDArray[Any], groups: NDArray[Any] | None) -> None:
+    """A ValueError where a head cannot be chosen by cross-validation."""
+    problem = why_not_compared(labels, groups) if asked.head == "auto" else ""
+    if problem:
+        raise ValueError(f"head='auto' is chosen by cross-validation: {problem}; choose a head")
 
 
 def _compare(
@@ -492,12 +494,12 @@ def _compare(
 
     Every fold is normalised once for all heads that read it. The network is scored on the first fold only.
     So that one easy fold does not decide, its score is that of the best fast candidate, and the difference
-    of the two on that fold.
+    of the two on that fold. Where there are no inner folds, a head that is asked for takes the first variant.
     """
     own = "rank" if asked.normalise == "rank" else "standard"
-    if asked.head != "auto" and len(tables) == 1:
+    if asked.head != "auto" and (len(tables) == 1 or why_not_compared(labels, groups)):
         return Candidate(next(iter(tables)), asked.head, own), {}, None
-    check_auto(asked, labels, groups, len(tables))
+    check_auto(asked, labels, groups)
     folds = split_folds(labels, asked.inner_folds, groups, asked.random_state)
     fast = _fast_candidates(asked, tables, labels, folds, own)
     classes = np.unique(labels)
