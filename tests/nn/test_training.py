@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import heatfield as hf
 from heatfield.features.points import PointSettings, packed, point_table
 from tests.helpers.estimator_checks import classifier, some_clouds
-from tests.helpers.process import Terminal, environment
+from tests.helpers.process import Terminal
 
 torch = pytest.importorskip("torch")
 from safetensors import safe_open  # noqa: E402
@@ -205,30 +204,3 @@ def test_gap_in_any_row_is_set_to_zero():
         table.rows[table.starts[3] + 2, 1] = value  # not the first row of its cloud
         rows, *_ = Packed(table, points, whole, torch.device("cpu")).batch(np.arange(8))
         assert torch.isfinite(rows).all()
-
-
-@pytest.mark.skipif(not hasattr(os, "confstr") or sys.platform != "linux", reason="GNU C library only")
-def test_memory_stays_with_the_process():
-    """Large blocks that are freed and taken again cause no page faults."""
-    if not (os.confstr("CS_GNU_LIBC_VERSION") or "").startswith("glibc"):
-        pytest.skip("another C library")
-    code = """
-import resource
-import numpy as np
-from heatfield.nn.training import keep_memory
-
-def faults():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(5):
-        np.empty(1 << 24, np.uint8).fill(1)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-
-plain, kept = faults(), keep_memory()
-faults()
-print(kept, plain, faults())
-"""
-    plain = {k: v for k, v in environment().items() if not k.startswith(("MALLOC_", "GLIBC_"))}
-    done = subprocess.run([sys.executable, "-c", code], env=plain, capture_output=True, text=True, check=True)
-    kept, before, after = done.stdout.split()
-    assert kept == "True"
-    assert int(after) < 0.3 * int(before)

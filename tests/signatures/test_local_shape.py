@@ -102,6 +102,8 @@ def test_directions_of_reordered_points_and_of_targets(points):
     s = hf.signatures(points, n_scales=2, with_directions=True)
     rows = np.array([4, 2, 50])
     np.testing.assert_array_equal(reordered(s, rows).directions, s.directions[rows])
+    np.testing.assert_array_equal(reordered(s, rows).per_point(), s.per_point()[rows])
+    assert reordered(hf.signatures(points, with_spectrum=False), rows).spectrum is None
     some = hf.signatures(points, s.scales, with_directions=True, targets=rows)
     overlap = np.abs((some.directions * s.directions[rows]).sum(axis=3))
     np.testing.assert_allclose(overlap, 1.0, atol=1e-5)

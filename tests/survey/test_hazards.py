@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import threading
 
 import numpy as np
 import pytest
@@ -124,34 +123,6 @@ def test_a_renamed_folder_lacks_a_tile(tmp_path):
 def test_impossible_lengths_are_refused(tmp_path, length):
     with pytest.raises(ValueError, match=r"lengths must lie between|change the unit of length"):
         survey([tile(tmp_path / "a.npy")], tmp_path / "out", lengths=sorted([length, 1.0]))
-
-
-def test_a_second_survey_is_refused(tmp_path, memory, monkeypatch):
-    """It begins while the first one reads its tiles."""
-    opened = type(memory)._open
-    for i, name in enumerate("ab"):
-        memory.pipe(f"/shelf/{name}.npy", as_npy(i, i))
-    tiles = [f"memory://shelf/{name}.npy" for name in "ab"]
-    problems, begun = [], []
-
-    def interrupted(self, path, mode="rb", **more):
-        if len(begun) < 4:
-            begun.append(path)
-            other = threading.Thread(target=second)
-            other.start()
-            other.join(20)
-        return opened(self, path, mode, **more)
-
-    def second():
-        try:
-            survey(tiles, tmp_path / "out", n_scales=3)
-        except Exception as error:
-            problems.append(str(error))
-
-    monkeypatch.setattr(type(memory), "_open", interrupted)
-    assert survey(tiles, tmp_path / "out").points == 120
-    assert len(problems) == 4
-    assert all("is being written by another process" in problem for problem in problems)
 
 
 def test_a_folder_of_somebody_else_is_refused(tmp_path):
