@@ -105,7 +105,7 @@ def test_a_ring_has_a_hole():
     assert body.volume == pytest.approx(ring, rel=1e-6)
 
 
-def test_a_sphere_is_a_shell_with_a_closed_mesh():
+def test_spheres_are_shells_with_closed_meshes():
     k = np.arange(1000) + 0.5
     z, angle = 1 - k / 500, np.pi * (1 + 5**0.5) * k
     points = np.c_[np.sqrt(1 - z**2) * np.cos(angle), np.sqrt(1 - z**2) * np.sin(angle), z]

@@ -224,7 +224,7 @@ if __name__ == "__main__":
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
 @pytest.mark.parametrize("executor", ["threads", "processes"])
-def test_an_interrupt_ends_it_in_the_middle_of_a_task(tmp_path, work, executor):
+def test_interrupts_end_it_inside_a_task(tmp_path, work, executor):
     script = tmp_path / "script.py"
     script.write_text(STOPPED)
     process = subprocess.Popen(

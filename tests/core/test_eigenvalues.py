@@ -66,7 +66,7 @@ def test_graded_spectra_and_any_unit():
 
 
 @sizes
-def test_diagonals_are_exact_and_nan_stays_in_its_row(n):
+def test_diagonals_are_exact_and_nan_stays_put(n):
     diagonal = np.random.default_rng(n).permutation(np.arange(n) - 1.5)
     np.testing.assert_array_equal(solve(np.diag(diagonal)[None]), [np.sort(diagonal)[::-1]])
     np.testing.assert_array_equal(solve(np.zeros((3, n, n))), np.zeros((3, n)))

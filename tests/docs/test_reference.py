@@ -23,7 +23,7 @@ def pages(tmp_path_factory):
     return {path.stem: path.read_text() for path in api.write(tmp_path_factory.mktemp("api"))}
 
 
-def test_every_name_of_heatfield_has_a_page_and_a_row(pages):
+def test_every_name_of_heatfield_has_a_page(pages):
     modules = public.modules()
     for name in hf.__all__:
         if name.startswith("__"):
@@ -37,7 +37,7 @@ def test_every_name_of_heatfield_has_a_page_and_a_row(pages):
         assert f":doc:`{name} <{page}>`" in pages["heatfield"]
 
 
-def test_every_name_of_every_package_has_a_page_and_a_row(pages):
+def test_every_name_of_every_package_has_a_page(pages):
     found = list(public.all_names())
     assert len(found) >= 99
     for one in found:
@@ -75,7 +75,7 @@ def test_every_column_is_explained(variant, n):
             assert all((found.channel, found.statistic, found.scale, found.unit, found.high)), name
 
 
-def test_describe_and_the_site_say_the_same_of_every_column(tmp_path):
+def test_describe_and_site_explain_columns_alike(tmp_path):
     """The dictionary beside a table of `describe`, row by row, against the page."""
     hf.write_points(tmp_path / "cloud.csv", np.random.default_rng(0).random((20, 3)))
     words = ["describe", str(tmp_path / "cloud.csv"), "-o", str(tmp_path / "t.csv"), "--variant", "joint"]
@@ -99,7 +99,7 @@ def test_describe_and_the_site_say_the_same_of_every_column(tmp_path):
         assert re.findall(r"\d+", found.scale.split(";")[0]) == row["scales"].split()
 
 
-def test_every_row_of_the_dictionary_has_the_cells_of_its_heading():
+def test_dictionary_rows_are_as_wide_as_headings():
     """A bar within a cell, as in |grad u|, shifts the columns behind it."""
     width, checked = 0, 0
     for line in columns_page.page().splitlines():
@@ -112,7 +112,7 @@ def test_every_row_of_the_dictionary_has_the_cells_of_its_heading():
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_every_column_of_a_table_and_of_points_is_explained(n):
+def test_columns_of_tables_and_points_are_explained(n):
     page = columns_page.page()
     points = np.random.default_rng(0).random((30, n))
     s = hf.signatures(points, lengths=[0.1, 0.2], with_directions=True)
@@ -166,7 +166,7 @@ def test_paper_page_has_every_table_row_and_figure():
     assert {name for name, _ in paper.TABLES.values()} == set(SETS) - beside
 
 
-def test_paper_page_reads_our_figures_from_the_result_files(monkeypatch, tmp_path):
+def test_paper_page_reads_our_figures_from_files(monkeypatch, tmp_path):
     before = paper.page()
     monkeypatch.setattr(paper, "RECORDS", tmp_path)
     after = paper.page()

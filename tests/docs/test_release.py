@@ -71,7 +71,7 @@ def test_every_extra_for_users_is_tried_alone():
         assert set(tried) <= NEEDED.keys()
 
 
-def test_the_bench_asks_for_the_bounds_of_the_library():
+def test_bench_and_library_have_the_same_bounds():
     if not BENCH.exists():
         pytest.skip("the source distribution has no bench")
     own, library = _project(BENCH), _project()
@@ -147,7 +147,7 @@ NEEDED = {
 
 
 @pytest.mark.parametrize("extra", NEEDED)
-def test_what_a_release_tries_of_an_extra_works_here(extra, monkeypatch, tmp_path, capsys):
+def test_what_a_release_tries_works_here(extra, monkeypatch, tmp_path, capsys):
     """So that a name that has moved is found before a release is built."""
     for module in NEEDED[extra]:
         pytest.importorskip(module)

@@ -107,7 +107,7 @@ def test_formulas_can_be_converted():
         to_mathml(r"\unheardof{x}")
 
 
-def test_pages_of_results_are_those_of_the_result_files(monkeypatch, tmp_path):
+def test_result_pages_are_those_of_the_files(monkeypatch, tmp_path):
     (tmp_path / "results").mkdir()
     monkeypatch.setattr(write_docs, "DOCS", tmp_path)
     write_docs.main()

@@ -204,7 +204,7 @@ def test_equal_bits_by_threads(n, dtype):
                 np.testing.assert_array_equal(getattr(found, name), getattr(one, name), err_msg=name)
 
 
-def test_points_of_other_kinds_are_read_and_left_alone():
+def test_other_kinds_of_points_are_read():
     points = np.round(10 * ball(np.random.default_rng(0), 3, 50))
     points.flags.writeable = False
     copy, expected = points.copy(), hf.signatures(points).per_point()
