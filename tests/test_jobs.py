@@ -212,13 +212,13 @@ def test_a_process_that_dies_is_an_error(tmp_path):
 
 
 STOPPED = """
-import sys, time
+import sys
 from tests.helpers.workers import kept_by
 if __name__ == "__main__":
     try:
-        kept_by(sys.argv[1], sys.argv[2], 40, 30.0, executor=sys.argv[3], n_jobs=2)
+        kept_by(sys.argv[1], sys.argv[2], 40, 600.0, executor=sys.argv[3], n_jobs=2)
     except KeyboardInterrupt:
-        print(time.monotonic())
+        print("stopped")
 """
 
 
@@ -233,10 +233,9 @@ def test_interrupts_end_it_inside_a_task(tmp_path, work, executor):
     )  # fmt: skip
     while len(times(work, "begun")) < 2 and process.poll() is None:
         time.sleep(0.02)
-    sent = time.monotonic()
     process.send_signal(signal.SIGINT)
-    said, problem = process.communicate(timeout=20)
-    assert float(said) - sent < 15.0, problem  # a task takes 30 s
+    said, problem = process.communicate(timeout=120)
+    assert said == "stopped\n", problem  # a task takes ten minutes
     assert not times(work)
 
 
