@@ -71,6 +71,10 @@ def test_neurolucida(tmp_path):
     [
         (ASC[: ASC.index("(0 0 3 1)")], "MorphIO cannot read it"),
         (ASC.replace("(0 0 2 1)", "(0 0 two 1)"), "MorphIO cannot read it"),
+        (
+            ASC.splitlines()[0] + "\n((Dendr) (0 0 1 1))\n",
+            "holds no points: neither a cell body nor a branch",
+        ),
         ("((Dendrite)" + "(" * 100_000, "nests more than 1000 brackets"),
         ("; V3 text file written for MicroBrightField products.\n(ImageCoords)\n", "holds no points"),
     ],

@@ -18,6 +18,8 @@ TABLES = {
     "blanks.xyz": "  1   2\t3\n\n 4 5  6.5 \n",
     "commented.txt": "//X Y Z Intensity\n1 2 3 4\n# a remark\n4 5 6.5 7\n",
     "windows.csv": "\ufeffX,Y,Z\r\n1,2,3\r\n4,5,6\r\n",
+    "mixed.txt": "//X Y Z Intensity\r1 2 3 4\n4 5 6.5 7\n",
+    "divided.txt": "//X Y Z Intensity\n1\r 2 3 4\n4 5 6.5 7\n",
     "special.csv": "x,y,z,v\n1,2,3,nan\n1,2,3,-inf\n1,2,3,+5\n1,2,3,1e400\n",
     "text.csv": "x,y,z,name\n1,2,3,1_0\n1,2,3,größe\n1,2,3,5\n",
     "short.csv": "x,y,z\n1,2,3\n1,2\n",

@@ -165,6 +165,8 @@ def read_asc(source: Source, reading: Reading) -> Cloud:
         line = re.search(r":(\d+):error", str(error))
         said = re.sub(r"\x1b\[[0-9;]*m|\$STRING\$:\d+:error", "", str(error))
         raise source.error(f"MorphIO cannot read it: {said}", f"line {line[1]}" if line else "") from None
+    if not len(body) + len(points):
+        raise source.error("holds no points: neither a cell body nor a branch")
     some = int(len(body) > 0)
     structure = np.column_stack([starts + len(body), types, above + some])
     if some:

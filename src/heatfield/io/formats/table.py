@@ -194,7 +194,7 @@ def _at_once(source: Source, layout: _Layout) -> list[NDArray[Any]] | None:
         len(layout.names),
         set(source.coordinates(layout.names)),
     )
-    for _ in range(_MOST_RETRIED if body else 0):
+    for _ in range(_MOST_RETRIED if body and len(layout.whole) == width else 0):
         try:
             cells = read_cells(
                 body,
@@ -235,16 +235,18 @@ def _at_once(source: Source, layout: _Layout) -> list[NDArray[Any]] | None:
 def _body(source: Source, layout: _Layout) -> bytes | None:
     """The lines of data, where pyarrow would see the same cells in them as this module."""
     data, number = source.data, next((n for n, _ in _data_lines(source, layout)), [0])[0]
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+        if b"\r" in data:  # it ends lines too, in front of the data as well
+            return None
     start = 0
     for _ in range(number - 1):
         start = data.find(b"\n", start) + 1
     body = data[start:]
-    if b"\r" in body:
-        body = body.replace(b"\r\n", b"\n")
     lines = body.count(b"\n") + 1
     if not number or 8 * lines * len(layout.names) > source.allowance:
         return None
-    odd = {b"\0": b"", b"\r": b"", b"\x0b": b"", b"\x0c": b"", b"#": b"\n#", b"/": b"\n//", b"(": b"("}
+    odd = {b"\0": b"", b"\x0b": b"", b"\x0c": b"", b"#": b"\n#", b"/": b"\n//", b"(": b"("}
     if any(mark in body and whole in body for mark, whole in odd.items()):  # one byte is found faster
         return None
     if b'"' in body:
