@@ -35,8 +35,10 @@ _NAMES = {
     "models.regressor": "HFSRegressor",
     "workflows.train": "train_files CrossValidation",
     "workflows.predict": "predict_files Predictions",
+    "workflows.files": "FileError",
     "models.index": "HFSIndex",
-    "workflows.points": "train_points predict_points",
+    "models.retrieval": "Hits",
+    "workflows.points": "train_points predict_points LabelledFiles",
     "models.points": "HFSPointClassifier",
     "_base.check": "HeatFieldWarning",
     "io": "Cloud ReadError read_cloud read_points write_points",
@@ -80,15 +82,18 @@ if TYPE_CHECKING:
     from .models.network import HFSNetworkRegressor as HFSNetworkRegressor
     from .models.points import HFSPointClassifier as HFSPointClassifier
     from .models.regressor import HFSRegressor as HFSRegressor
+    from .models.retrieval import Hits as Hits
     from .report._collection import Separation as Separation
     from .scales import adaptive_scales as adaptive_scales
     from .scales import scale_schedule as scale_schedule
     from .workflows.describe import FeatureTable as FeatureTable
     from .workflows.describe import describe_files as describe_files
+    from .workflows.files import FileError as FileError
     from .workflows.one_file import FileInfo as FileInfo
     from .workflows.one_file import info as info
     from .workflows.one_file import view_file as view_file
     from .workflows.pattern import pattern_test as pattern_test
+    from .workflows.points import LabelledFiles as LabelledFiles
     from .workflows.points import predict_points as predict_points
     from .workflows.points import train_points as train_points
     from .workflows.predict import Predictions as Predictions

@@ -182,6 +182,8 @@ def nearest(queries: Rows, rows: Rows, k: int) -> Found:
 class Hits:
     """The nearest clouds of some queries, nearest first.
 
+    Guide: ``heatfield docs guide/search``.
+
     Attributes
     ----------
     rows : (q, k) positions in the index
@@ -193,6 +195,14 @@ class Hits:
         How much query and hit differ in each block: the root of the mean squared difference of its
         standardised columns, over that of two clouds drawn at random. 0 is equal, 1 as different as
         any two. NaN for a block that is constant over the index.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> clouds, labels = hf.datasets.make_orbit5k(n_per_class=2, n_points=60)
+    >>> hits = hf.HFSIndex("simple").build(clouds, labels=labels).query(clouds[:1], k=2)
+    >>> len(hits), hits.table()[0]["name"], hits.most_alike(0, 0, 1)
+    (1, '0', [('global', 0.0)])
     """
 
     rows: NDArray[np.int64]
@@ -207,6 +217,13 @@ class Hits:
 
     def most_alike(self, query: int, rank: int, count: int = 3) -> list[tuple[str, float]]:
         """The blocks in which a query and one of its hits differ least, with their difference.
+
+        Parameters
+        ----------
+        query, rank : int
+            Both from 0.
+        count : int
+            How many blocks.
 
         Returns
         -------

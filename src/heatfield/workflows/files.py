@@ -32,7 +32,25 @@ _MANY_BYTES = 64 << 20  # from which on processes read faster than threads
 
 @dataclass(frozen=True)
 class FileError:
-    """A file that could not be used: where in it, and why."""
+    """A file that could not be used: where in it, and why.
+
+    Guide: ``heatfield docs guide/describe``.
+
+    Parameters
+    ----------
+    file : str
+    place : str
+        The line or byte, "" where it is not known.
+    problem : str
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> print(hf.FileError("scan.csv", "line 3", "'three' is not a number"))
+    scan.csv, line 3: 'three' is not a number
+    >>> hf.FileError.of("scan.csv", OSError("the disk is full")).problem
+    'the disk is full'
+    """
 
     file: str
     place: str
@@ -40,7 +58,17 @@ class FileError:
 
     @classmethod
     def of(cls, file: str, error: Exception) -> FileError:
-        """From whatever reading the file has raised."""
+        """From whatever reading the file has raised.
+
+        Parameters
+        ----------
+        file : str
+        error : Exception
+
+        Returns
+        -------
+        error : FileError
+        """
         place, text = getattr(error, "place", ""), getattr(error, "problem", str(error))
         if not isinstance(error, (OSError, ValueError)):
             text = f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -411,8 +411,23 @@ def _fold(
 class LabelledFiles(list[Path]):
     """The files that `predict_points` wrote.
 
-    ``errors`` are those that could not be labelled, ``points`` is how many points have a label, ``resumed``
-    how many files an earlier call had finished.
+    Guide: ``heatfield docs guide/points``.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+    errors : list of FileError
+        Files that could not be labelled.
+    points : int
+        How many points have a label.
+    resumed : int
+        How many files an earlier call had finished.
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> hf.LabelledFiles(["out/a.las"], [], 1000, 0).points
+    1000
     """
 
     def __init__(self, paths: Iterable[Path], errors: list[FileError], points: int, resumed: int) -> None:
