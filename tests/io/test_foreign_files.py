@@ -2,11 +2,14 @@
 
 import io
 import struct
+import zipfile
 
 import numpy as np
 import pytest
 
 import heatfield as hf
+from heatfield.io.formats import REGISTRY, SUFFIXES
+from tests.helpers.e57 import logical, sealed
 from tests.helpers.scenes import FACES, POINTS
 
 
@@ -155,7 +158,11 @@ CIF = "data_x\nloop_\n_atom_site.id\n_atom_site.label_atom_id\n_atom_site.Cartn_
 TEXTS = {
     "csv": "x,y,z\n", "ply": PLY, "pcd": PCD, "off": "OFF\n0 0 0\n", "pts": "0\n", "xyz": "0\n\n",
     "stl": "solid a\nendsolid a\n", "obj": "# nothing\n", "swc": "# nothing\n", "txt": "# nothing\n",
-    "pdb": "HEADER    X\nEND\n", "cif": CIF,
+    "pdb": "HEADER    X\nEND\n", "cif": CIF, "nml": "<things></things>\n",
+    "asc": "; V3 text file written for MicroBrightField products.\n", "gltf": '{"asset": {"version": "2.0"}}',
+    "vtk": "# vtk DataFile Version 4.2\n\nASCII\nDATASET POLYDATA\nPOINTS 0 float\n",
+    "vtp": '<VTKFile type="PolyData"><PolyData><Piece><Points><DataArray type="Float32" '
+    'NumberOfComponents="3"/></Points></Piece></PolyData></VTKFile>',
 }  # fmt: skip
 
 
@@ -172,6 +179,21 @@ def write_nothing(path):
     elif kind == "h5":
         with pytest.importorskip("h5py").File(path, "w") as file:
             file["points"] = nothing
+    elif kind == "3mf":
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("3D/3dmodel.model", "<model><resources/><build/></model>")
+    elif kind == "arrow":
+        pa, ipc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.ipc")
+        table = pa.table({name: pa.array([], pa.float64()) for name in "xyz"})
+        with ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    elif kind == "bcif":
+        tree = {"encoder": "none", "dataBlocks": [{"header": "1ABC", "categories": []}]}
+        path.write_bytes(pytest.importorskip("msgpack").packb(tree))
+    elif kind == "e57":
+        pytest.importorskip("pye57")
+        sample = logical(REGISTRY["e57"].sample())
+        path.write_bytes(sealed(sample.replace(b'recordCount="9"', b'recordCount="0"')))
     elif kind == "parquet":
         pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         pq.write_table(pa.table({name: pa.array([], pa.float64()) for name in "xyz"}), path)
@@ -182,8 +204,17 @@ def write_nothing(path):
     return path
 
 
-@pytest.mark.parametrize("kind", [*TEXTS, "npy", "npz", "h5", "parquet", "las", "laz"])
+KINDS = [*TEXTS, "npy", "npz", "h5", "parquet", "las", "laz", "3mf", "arrow", "bcif", "e57"]
+
+
+def test_kinds_are_those_of_all_formats():
+    assert {SUFFIXES[f".{kind}"] for kind in KINDS} >= set(REGISTRY) - {"asc", "xyz"}  # tables end so too
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_file_without_points_says_so(tmp_path, kind):
+    if kind == "asc":
+        pytest.importorskip("morphio")
     found = said_of(write_nothing(tmp_path / f"a.{kind}"))
     assert isinstance(found, str)
     assert any(
