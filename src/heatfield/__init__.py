@@ -14,7 +14,7 @@ __version__ = "0.2.0"
 
 # Public names by the module that has them.
 _NAMES = {
-    "scales": "scale_schedule adaptive_scales",
+    "scales": "scale_schedule isolated_points adaptive_scales",
     "heat_signatures": "signatures Signatures HeatDimensionSpectrum",
     "core.planner": "Plan",
     "field": "HeatField",
@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from .models.retrieval import Hits as Hits
     from .report._collection import Separation as Separation
     from .scales import adaptive_scales as adaptive_scales
+    from .scales import isolated_points as isolated_points
     from .scales import scale_schedule as scale_schedule
     from .workflows.describe import FeatureTable as FeatureTable
     from .workflows.describe import describe_files as describe_files

@@ -285,7 +285,20 @@ class Threads:
 
 
 @options
-class Features(ScalesOfMany, Sums):
+class Outliers:
+    """Points far from all others."""
+
+    isolated: str | None = option(
+        "Points whose nearest other point is more than twice as far away as that of 90 % of the points: leave"
+        " them out of features and scales (drop), or keep them (default: keep in the paper's variants, drop"
+        " otherwise).",
+        choices=("drop", "keep"),
+        default=None,
+    )
+
+
+@options
+class Features(ScalesOfMany, Sums, Outliers):
     """Features of a cloud."""
 
     variant: str = option(
@@ -356,8 +369,8 @@ class Head(Seed):
     )
     normalise: str = option(
         "Scale features to mean 0 and deviation 1 (standard), or replace them by normal scores of their rank"
-        " in the training set, clipped to -3..3 (rank; robust to long tails). auto is standard; with head"
-        " auto, lda tries both.",
+        " in the training set (rank; robust to long tails); both are clipped to -3..3. auto is standard; with"
+        " head auto, lda tries both.",
         choices=("auto", "standard", "rank"),
         default="auto",
     )
@@ -394,7 +407,7 @@ class Watched:
 
 
 @options
-class Learned(ScalesOfMany, Sums, Watched):
+class Learned(ScalesOfMany, Sums, Outliers, Watched):
     """Features of every point, and the network that pools them."""
 
     variant: str = option(

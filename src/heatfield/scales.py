@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ._base.check import (
     Array,
@@ -72,6 +72,34 @@ def scale_schedule(
     checked = as_points(points)
     count = check_count(n_scales, "n_scales", 2)
     return schedule_of(ArrangedCloud.of(checked), count, *check_range(c_min, c_max))
+
+
+def isolated_points(points: ArrayLike) -> NDArray[np.bool_]:
+    """Which points are isolated: the features of ``joint`` and ``oriented`` leave them out.
+
+    These are the points whose nearest other point is more than twice as far away as that of 90 % of the
+    points; copies of a point count once, and of fewer than 8 distinct points none is isolated.
+
+    Guide: ``heatfield docs theory/choices``.
+
+    Parameters
+    ----------
+    points : array_like (m, n)
+
+    Returns
+    -------
+    isolated : (m,) bool array
+
+    Examples
+    --------
+    >>> import heatfield as hf
+    >>> hf.isolated_points([[float(x)] for x in (0, 1, 2, 3, 4, 5, 6, 7, 9, 90)]).nonzero()[0].tolist()
+    [9]
+    """
+    checked = as_points(points)
+    found = np.zeros(len(checked), bool)
+    found[ArrangedCloud.of(checked).isolated] = True
+    return found
 
 
 def schedule_of(

@@ -32,7 +32,7 @@ def adversarial(n):
 def one_by_one(clouds, variant, **options):
     options = {"transition": None, **options}  # the variant's own, as of the estimator
     settings = DescriptorSettings(clouds[0].shape[1], variant=variant, **options)
-    extents = np.empty((len(clouds), 2))
+    extents = np.empty((len(clouds), 3))
     rows = [describe_clouds([points], settings, extents[i : i + 1]) for i, points in enumerate(clouds)]
     return np.concatenate(rows), extents
 
@@ -45,7 +45,7 @@ def test_same_bits_as_one_by_one(n, variant, dtype):
     for transition in ("difference", "exact"):
         options = {"dtype": dtype, "transition": transition}
         expected, spans = one_by_one(clouds, variant, **options)
-        extents = np.empty((len(clouds), 2))
+        extents = np.empty((len(clouds), 3))
         descriptor = hf.HFSDescriptor(variant, **options)
         found = descriptor._fit_dims(n)._compute(clouds, extents=extents)
         np.testing.assert_array_equal(found, expected)

@@ -79,7 +79,8 @@ def test_features_kept_by_earlier_versions_are_still_found():
     text = json.dumps(PointSettings(3, ["density", "hds"], n_jobs=4).identity(), sort_keys=True)
     assert text == (
         '{"blocks": ["hds", "density"], "c_max": 0.25, "c_min": 0.05, "dtype": "float64", '
-        '"method": "auto", "n_dims": 3, "n_scales": 8, "tol": null, "transition": "difference"}'
+        '"isolated": "keep", "method": "auto", "n_dims": 3, "n_scales": 8, "tol": null, '
+        '"transition": "difference"}'
     )
     assert "gradient" in PointSettings(3, ["gradient"]).identity()  # whose numbers have changed
     assert PointSettings(3, hds_sigma=0.4).identity()["hds_sigma"] == 0.4

@@ -21,7 +21,19 @@ def neighbourhood_spread(points, scales, field, a, b):
     return np.sqrt((w * (field[None, :, a] - mean[:, None]) ** 2).sum(axis=1))
 
 
+def isolated(points):
+    """Whether the nearest other place is more than twice as far away as that of 90 % of the places."""
+    places, place_of_point = np.unique(points, axis=0, return_inverse=True)
+    if len(places) < 8:
+        return np.zeros(len(points), bool)
+    distance = np.sqrt(reference.pair_differences(places)[1])
+    nearest = np.where(np.eye(len(places), dtype=bool), np.inf, distance).min(axis=1)
+    limit = 2.001 * np.quantile(nearest, 0.9, method="inverted_cdf")
+    return (nearest > limit)[place_of_point.ravel()]
+
+
 def descriptor(points, n_scales=8):
+    points = points[~isolated(points)]
     n = points.shape[1]
     scales = reference.scale_schedule(points, n_scales)
     r, D2 = reference.pair_differences(points)

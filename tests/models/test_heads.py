@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 import heatfield as hf
@@ -150,7 +150,8 @@ def test_a_classifier_predicts_as_its_pipeline(head, classes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit_features(features[:36], labels[:36], n_dims=3)
-        pipeline = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), step)
+        clip = FunctionTransformer(np.clip, kw_args={"min": -3.0, "max": 3.0})
+        pipeline = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), clip, step)
         pipeline.fit(features[:36], labels[:36])
     assert model.readout_.scaling.constant[11]
     np.testing.assert_array_equal(model.predict_features(features), pipeline.predict(features))

@@ -125,6 +125,15 @@ def test_round_off_is_set_to_zero():
     assert magnitudes(columns)[columns.columns["dimension"]].max() == 0.0
 
 
+def test_heads_read_no_feature_beyond_three_deviations():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    scaler = RoundOffScaler().fit(X)
+    far = np.array([[1e6, 0.0], [-1e6, 0.1]])
+    np.testing.assert_array_equal(scaler.scaling_.rows(far)[:, 0], [3.0, -3.0])
+    np.testing.assert_array_equal(scaler.scaling_.rows(far)[:, 1], scaler.transform(far)[:, 1])
+    assert (np.abs(scaler.transform(far)[:, 0]) > 1e5).all()  # distances of an index are not clipped
+
+
 # --- normal scores -------------------------------------------------------------------
 
 

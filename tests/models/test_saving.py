@@ -268,7 +268,7 @@ def test_an_older_model_survives_a_failed_save(saved, tmp_path, monkeypatch):
 def test_other_versions_are_refused(saved, tmp_path, monkeypatch):
     folder = copy_of(saved, "simple", tmp_path)
     with pytest.raises(
-        hf.ReadError, match="was trained on features of schema 1, this library computes schema 99"
+        hf.ReadError, match="was trained on features of schema 2, this library computes schema 99"
     ):
         saving.read_model(folder, "HFSClassifier", schema=99)
     monkeypatch.setattr(saving, "_VERSION", 99)

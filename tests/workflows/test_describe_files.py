@@ -59,7 +59,7 @@ def test_the_table_holds_what_the_descriptor_gives(folder, place):
     assert files == found.files == sorted(files)
     clouds = [hf.read_points(f) for f in files]
     names = hf.HFSDescriptor(n_dims=3).layout().names
-    beside = ["label", "r_nn", "diameter", *(f"length_s{a}" for a in range(8))]
+    beside = ["label", "isolated", "r_nn", "diameter", *(f"length_s{a}" for a in range(8))]
     assert table.column_names == ["file", "points_in_file", "points", *beside, *names]
     expected = hf.HFSDescriptor().fit_transform(clouds)
     np.testing.assert_array_equal(np.stack([table[n].to_numpy() for n in names], axis=1), expected)
@@ -92,6 +92,18 @@ def test_a_table_of_something_else_is_refused(place):
     for name in ("a.csv", "a.npz", "no.csv"):
         with pytest.raises(ValueError, match="is not a table of features"):
             hf.FeatureTable.read(name)
+
+
+@pytest.mark.usefixtures("place")
+def test_isolated_points_are_counted():
+    points = np.random.default_rng(0).random((60, 3))
+    hf.write_points("near.ply", points)
+    hf.write_points("far.ply", np.concatenate([points, [[30.0, 0.0, 0.0], [0.0, -40.0, 0.0]]]))
+    found = hf.describe_files(["near.ply", "far.ply"], "table.csv", **{**QUICK, "variant": "joint"})
+    assert dict(zip(found.files, found.isolated.tolist(), strict=True)) == {"near.ply": 0, "far.ply": 2}
+    assert found.points.max() == 62
+    np.testing.assert_allclose(found.features[0], found.features[1], atol=1e-6)  # files are single precision
+    np.testing.assert_array_equal(hf.FeatureTable.read("table.csv").isolated, found.isolated)
 
 
 @pytest.mark.usefixtures("folder")

@@ -32,6 +32,15 @@ def test_info_tells_what_is_in_a_file(cloud):
     assert "described" not in text
 
 
+def test_info_tells_of_isolated_points():
+    points = np.random.default_rng(0).random((60, 3))
+    np.savetxt("a.xyz", np.concatenate([points, [[30.0, 0.0, 0.0]]]))
+    found = hf.info("a.xyz", n_scales=3)
+    assert found.isolated == 1
+    assert "isolated    1.6 % of the points are isolated (1)" in str(found)
+    np.testing.assert_allclose(found.lengths, np.sqrt(hf.scale_schedule(points, 3)))
+
+
 def test_info_tells_how_a_skeleton_is_described():
     Path("n.swc").write_text("1 1 0 0 0 1 -1\n2 3 10 0 0 1 1\n")
     text = str(hf.info("n.swc"))

@@ -30,7 +30,7 @@ from ..workflows.files import FileError, target_names
 
 RUN = 1024
 # Options of the groups that a survey has no use for: its sums are always to a tolerance.
-LEFT_OUT = ("variant", "blocks", "method", "dtype")
+LEFT_OUT = ("variant", "blocks", "isolated", "method", "dtype")
 CHANNELS = tuple(channel.name for channel in registry.table_channels())
 
 

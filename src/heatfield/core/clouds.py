@@ -45,6 +45,11 @@ _RUNS = 64
 BY_TREE = 4096
 # Query points that one thread takes at a time.
 _PIECE = 2048
+# A point is isolated whose nearest distinct one is so many times as far away as that of this share of all
+# places. A little more than two, or rounding would decide on lattices, where distances have whole ratios.
+ISOLATED_TIMES, ISOLATED_SHARE = 2.001, (9, 10)
+# Of fewer distinct points none is isolated.
+LEAST_PLACES = 8
 # A free array serves where it is at most this many times as large as what is asked for.
 _LARGER = 4
 
@@ -169,6 +174,35 @@ def diameter_of_many(sources: Array, tree: Tree) -> float:
     return best
 
 
+def isolated(points: Array, nearest: Array, ends: np.ndarray) -> np.ndarray:
+    """Which points (total, n) of clouds are isolated, from squared distances to the nearest distinct point.
+
+    Every distinct place counts once, so copies of points, or of the whole cloud, change nothing. The nearest
+    point of one that is not isolated is not isolated either: without the others no distance changes.
+    """
+    sizes = np.diff(ends, prepend=0)
+    cloud = np.repeat(np.arange(len(ends)), sizes)
+    order = np.lexsort((*points.T, cloud))
+    rows, cloud, near = points[order], cloud[order], nearest[order]
+    first = np.ones(len(rows), bool)
+    first[1:] = (cloud[1:] != cloud[:-1]) | (rows[1:] != rows[:-1]).any(axis=1)
+    cloud, near = cloud[first], near[first]
+    near = near[np.lexsort((near, cloud))]
+    places = np.bincount(cloud, minlength=len(ends))
+    some = places >= LEAST_PLACES
+    limit = np.full(len(ends), np.inf)
+    part, whole = ISOLATED_SHARE
+    rank = -(-places[some] * part // whole)  # from 1
+    limit[some] = ISOLATED_TIMES**2 * near[(np.cumsum(places) - places)[some] + rank - 1]
+    return nearest > np.repeat(limit, sizes)
+
+
+def without_isolated(points: Array, n_threads: int = 1) -> Array:
+    """A checked cloud (m, n) without its isolated points."""
+    alone = ArrangedCloud.of(points, n_threads).isolated
+    return np.delete(points, alone, axis=0) if alone.size else points
+
+
 # --- one cloud, and where to evaluate ------------------------------------------------
 
 
@@ -187,9 +221,12 @@ class ArrangedCloud:
     n_threads: int = 1
 
     @classmethod
-    def of(cls, points: Array, n_threads: int = 1) -> ArrangedCloud:
-        """Arrange a checked (m, n) array."""
-        return cls(*arrange(points, n_threads), n_threads)
+    def of(cls, points: Array, n_threads: int = 1, *, drop: bool = False) -> ArrangedCloud:
+        """Arrange a checked (m, n) array; ``drop`` leaves its isolated points out."""
+        cloud = cls(*arrange(points, n_threads), n_threads)
+        if drop and (alone := cloud.isolated).size:
+            return cls.of(np.delete(points, alone, axis=0), n_threads)
+        return cloud
 
     def arrange_like(self, at: Array) -> ArrangedCloud:
         """Query points (q, n) in the caller's coordinates."""
@@ -229,6 +266,13 @@ class ArrangedCloud:
     def nearest(self) -> Array:
         """Squared distance of each point to the nearest distinct one, normalised."""
         return self._neighbours[0]
+
+    @property
+    def isolated(self) -> np.ndarray:
+        """Rows of the points that are isolated (see the function), in the caller's array."""
+        if self.order.size < LEAST_PLACES:
+            return np.empty(0, np.int64)
+        return self.order[isolated(self.points.T, self.nearest, np.array([self.order.size]))]
 
     @cached_property
     def spacing(self) -> float:
@@ -303,10 +347,20 @@ class Batch:
     extents: Array  # (N, 2) mean spacing and diameter; NaN for fewer than two distinct points
 
     @classmethod
-    def of(cls, clouds: Sequence[Array]) -> Batch:
-        """Arrange checked arrays (m, n)."""
+    def of(cls, clouds: Sequence[Array], *, drop: bool = False) -> Batch:
+        """Arrange checked arrays (m, n); ``drop`` leaves isolated points out."""
         points = clouds[0] if len(clouds) == 1 else np.concatenate(clouds)
-        return cls.packed(points, np.cumsum([len(cloud) for cloud in clouds]))
+        ends = np.cumsum([len(cloud) for cloud in clouds])
+        if not drop:
+            return cls.packed(points, ends)
+        orders = np.empty(len(points), np.int64)
+        batch = cls.packed(points, ends, orders=orders)
+        alone = orders[isolated(points[orders], batch.nearest, ends)]
+        if not alone.size:
+            return batch
+        gone = np.searchsorted(ends, alone, side="right")
+        fewer = ends - np.cumsum(np.bincount(gone, minlength=len(ends)))
+        return cls.packed(np.delete(points, alone, axis=0), fewer)
 
     @classmethod
     def packed(

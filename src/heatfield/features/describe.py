@@ -23,7 +23,7 @@ from ..core.sums import dense_sums, sums_shape
 from ..options import Features, Spectrum, Threads, takes
 from ..scales import SignatureSettings, geometric
 from .blocks import Around, Found, logarithm, registry
-from .layout import DescriptorSettings
+from .layout import DescriptorSettings, FeatureSettings
 
 # Points of one batch: its tables stay in the processor's cache.
 _BATCH = 2048
@@ -71,12 +71,12 @@ def describe(
     return rows
 
 
-def own_ends(clouds: Sequence[Array], settings: SignatureSettings, n_threads: int = 1) -> Array:
+def own_ends(clouds: Sequence[Array], settings: FeatureSettings, n_threads: int = 1) -> Array:
     """First and last length (N, 2) of each cloud's own schedule; NaN for fewer than two distinct points."""
     out = np.empty((len(clouds), 2))
 
     def work(first: int, last: int) -> None:
-        batch = Batch.of(clouds[first:last])
+        batch = Batch.of(clouds[first:last], drop=settings.drops_isolated)
         out[first:last] = np.sqrt(_times(batch, range(first, last), settings)[[0, -1]].T)
 
     run_pieces(work, _batches([len(cloud) for cloud in clouds], n_threads), n_threads)
@@ -100,11 +100,12 @@ def describe_clouds(
 ) -> Array:
     """Rows (N, columns) of checked clouds; NaN for fewer than two distinct points.
 
-    ``extents`` (N, 2), if given, gets the mean spacing and the diameter of each cloud.
+    ``extents`` (N, 3), if given, gets the mean spacing, the diameter, and how many isolated points were left
+    out, of each cloud.
     """
     n = settings.n_dims
     rows = np.empty((len(clouds), settings.columns.width))
-    found = np.full((len(clouds), 2), np.nan)
+    found = np.full((len(clouds), 3), np.nan)
     dense = [always_dense(settings.method, len(points), n) for points in clouds]
     batched = [i for i, points in enumerate(clouds) if dense[i] and len(points) <= SMALL]
     alone = sorted({*range(len(clouds))} - {*batched})
@@ -157,9 +158,9 @@ def _request(settings: DescriptorSettings, n_threads: int) -> Request:
 def _describe_batch(
     clouds: Sequence[Array], names: Sequence[int], settings: DescriptorSettings, buffers: Buffers
 ) -> tuple[Array, Array]:
-    """Rows, and spacing and diameter; ``names`` are the numbers of the clouds in errors."""
+    """Rows, and extents as of `describe_clouds`; ``names`` are the numbers of the clouds in errors."""
     n, request = settings.n_dims, _request(settings, 1)
-    batch = Batch.of(clouds)
+    batch = Batch.of(clouds, drop=settings.drops_isolated)
     times = _times(batch, names, settings)
     unit = np.ldexp(times, -2 * batch.exponents)
     shape = sums_shape(batch, len(unit), request)
@@ -182,7 +183,8 @@ def _describe_batch(
         at = Around(batch, unit, lambda: sums[WEIGHT], request, buffers)
         rows = _rows(_found(settings, block, out, batch.ends, times, energy, response, at=at), settings)
     rows[~(times[0] > 0.0)] = np.nan
-    return rows, batch.extents
+    left_out = [len(cloud) for cloud in clouds] - batch.sizes
+    return rows, np.column_stack([batch.extents, left_out])
 
 
 def _times(batch: Batch, names: Sequence[int], settings: SignatureSettings) -> Array:
@@ -205,18 +207,19 @@ def _times(batch: Batch, names: Sequence[int], settings: SignatureSettings) -> A
 
 
 def _describe_one(points: Array, settings: DescriptorSettings, extents: Array, n_threads: int) -> Array:
-    """The row of a cloud that may be large, and its spacing and diameter."""
-    cloud = ArrangedCloud.of(points, n_threads)
+    """The row of a cloud that may be large, and its extents."""
+    cloud = ArrangedCloud.of(points, n_threads, drop=settings.drops_isolated)
     if len(points) < 2 or not cloud.spacing > 0.0:
+        extents[2] = 0
         return np.full(settings.columns.width, np.nan)
-    extents[:] = cloud.spacing, cloud.diameter
+    extents[:] = cloud.spacing, cloud.diameter, len(points) - cloud.order.size
     times = settings.times(cloud)
     request = _request(settings, n_threads)
     found = evaluate(cloud, None, times, request)
     out = found.local
     block = np.stack([out.transition, out.density, out.dimension, *out.get("spectrum", ())])
     at = Around.of(cloud, times, found, request)
-    ends, energy, response = np.array([len(points)]), found.energy[None], found.response[None]
+    ends, energy, response = np.array([cloud.order.size]), found.energy[None], found.response[None]
     return _rows(_found(settings, block, out, ends, times.T, energy, response, at=at), settings)[0]
 
 

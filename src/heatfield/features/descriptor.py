@@ -195,7 +195,7 @@ class HFSDescriptor(Features, Spectrum, Threads, CloudTransformer):
     def _compute(self, clouds: list[Array], n_jobs: Any = "own", *, extents: Array | None = None) -> Array:
         """`transform` of clouds that were checked before, by the descriptor's own ``n_jobs`` or another.
 
-        ``extents`` (N, 2), if given, gets the mean spacing and the diameter of each cloud.
+        ``extents`` is that of `describe_clouds`.
         """
         check_same_dims(clouds, self.n_dims_, "the descriptor")
         settings = self._settings(self.n_dims_)

@@ -13,13 +13,13 @@ import numpy as np
 from .._base.check import check_choice
 from .._base.summary import Summarised, Summary, plural
 from ..channels import blocks_with_spectrum
-from ..options import Features, Spectrum, Threads, names
+from ..options import Features, Outliers, Spectrum, Threads, choices_of, names
 from ..scales import SignatureSettings
 from .blocks import Shape, registry
 
 # The number of the layout: a change of a name, of the order, or of a value by more
 # than 1e-9 gets a new one.
-SCHEMA = 1
+SCHEMA = 2
 
 VARIANT_BLOCKS = {
     variant: tuple(block.name for block in registry().values() if variant in block.variants)
@@ -112,9 +112,14 @@ class FeatureSettings(SignatureSettings):
     """Signatures, and the blocks of features that are made of them."""
 
     blocks: tuple[str, ...] = None  # type: ignore[assignment]  # None: the blocks of the paper
+    isolated: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        isolated = "keep" if self.isolated is None else self.isolated
+        object.__setattr__(
+            self, "isolated", check_choice(isolated, "isolated", choices_of(Outliers, "isolated"))
+        )
         object.__setattr__(self, "blocks", self._checked_blocks(self.blocks))
 
     def _checked_blocks(self, blocks: Any) -> tuple[str, ...]:
@@ -124,6 +129,11 @@ class FeatureSettings(SignatureSettings):
     def with_spectrum(self) -> bool:
         """Whether any chosen block is read from the sums of w r and w r r'."""
         return not NEED_SPECTRUM.isdisjoint(self.blocks)
+
+    @property
+    def drops_isolated(self) -> bool:
+        """Whether isolated points are left out."""
+        return self.isolated == "drop"
 
     @property
     def column_names(self) -> Iterator[str]:
@@ -151,8 +161,10 @@ class DescriptorSettings(FeatureSettings):
 
     def __post_init__(self) -> None:
         check_choice(self.variant, "variant", tuple(VARIANT_BLOCKS))
-        if self.transition is None and self.joint:
-            object.__setattr__(self, "transition", "exact")
+        if self.joint:
+            for name, own in (("transition", "exact"), ("isolated", "drop")):
+                if getattr(self, name) is None:
+                    object.__setattr__(self, name, own)
         super().__post_init__()
 
     def _checked_blocks(self, blocks: Any) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from .._base.check import Array, OutOfRangeError, thread_count
 from .._base.files import open_atomically, read_arrays
 from .._base.threads import even_pieces, run_pieces
 from ..channels import block_columns, block_values, computed, learned_blocks
-from ..core.clouds import ArrangedCloud
+from ..core.clouds import ArrangedCloud, without_isolated
 from ..core.evaluate import Evaluation, evaluate, heat_dimension_spectrum
 from ..core.planner import always_dense
 from ..options import names
@@ -313,6 +313,8 @@ def point_table(
 
     ``unit`` gives shift and unit; otherwise a sample of the clouds does.
     """
+    if recipe.drops_isolated:
+        clouds = [without_isolated(cloud, thread_count(n_jobs)) for cloud in clouds]
     place = None
     if cache is not None:
         Path(cache).mkdir(parents=True, exist_ok=True)

@@ -17,9 +17,8 @@ from .._base.threads import one_algebra_thread
 from ..core.planner import always_dense
 from ..features.describe import own_ends, shared_lengths
 from ..features.descriptor import CloudEstimator, HFSDescriptor, check_known_lengths
-from ..features.layout import VARIANT_BLOCKS
+from ..features.layout import VARIANT_BLOCKS, FeatureSettings
 from ..options import ClosedForm, Threads, check_options, values_of
-from ..scales import SignatureSettings
 from .heads import Head, Readout, Tensors
 from .read_out import Candidate, InputRange, Tables, checked_groups, diameters_of, new_scaler
 from .saving import load_estimator, save_estimator
@@ -103,7 +102,9 @@ class CloudModel(Threads, CloudEstimator):
 
     def _unlike(self, clouds: list[Array]) -> dict[int, str]:
         known = getattr(self, "input_range_", None)
-        return {} if known is None else known.unlike(diameters_of(clouds), [len(one) for one in clouds])
+        if known is None:
+            return {}
+        return known.unlike(diameters_of(clouds, drop=self._drops_isolated), [len(one) for one in clouds])
 
     def save(self, folder: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the fitted model to a folder: numbers as safetensors, the rest as JSON.
@@ -180,7 +181,7 @@ class CloudModel(Threads, CloudEstimator):
         """The lengths that were learnt, or None before; or those that were asked for."""
         return getattr(self, "lengths_", None) if self._shares_lengths() else self.lengths
 
-    def _scales(self, n_dims: int) -> SignatureSettings:
+    def _scales(self, n_dims: int) -> FeatureSettings:
         """How diffusion times are found."""
         raise NotImplementedError
 
@@ -197,6 +198,11 @@ class CloudModel(Threads, CloudEstimator):
         raise NotImplementedError
 
     def _predicted(self, features: Any) -> NDArray[Any]:
+        raise NotImplementedError
+
+    @property
+    def _drops_isolated(self) -> bool:
+        """Whether features leave isolated points out."""
         raise NotImplementedError
 
     def _features_of(self, clouds: Sequence[ArrayLike]) -> Any:
@@ -270,7 +276,7 @@ class ClosedFormModel(ClosedForm, CloudModel):
         n = clouds[0].shape[1]
         self._check_settings(target, n, groups)
         described = self._descriptor(n)
-        extents = np.empty((len(clouds), 2))
+        extents = np.empty((len(clouds), 3))
         features = described._compute(clouds, extents=extents)
         dense = all(always_dense(self.method, *cloud.shape) for cloud in clouds)
         self._read_out(described, features, target, dense, groups)
@@ -294,6 +300,10 @@ class ClosedFormModel(ClosedForm, CloudModel):
         with one_algebra_thread():
             chosen, self.head_scores_, self.readout_ = self._choose(tables, target, groups)
         self.head_, self.descriptor_, self.n_clouds_ = chosen.head, own[chosen.variant], len(target)
+
+    @property
+    def _drops_isolated(self) -> bool:
+        return self.descriptor_._settings(self.n_dims_).drops_isolated
 
     def _choose(
         self, tables: Tables, target: NDArray[Any], groups: NDArray[Any] | None
@@ -358,7 +368,7 @@ class ClosedFormModel(ClosedForm, CloudModel):
         chosen = self.descriptor_options() | ({} if variant is None else {"variant": variant})
         return HFSDescriptor(**chosen, n_jobs=self.n_jobs)._fit_dims(n_dims)
 
-    def _scales(self, n_dims: int) -> SignatureSettings:
+    def _scales(self, n_dims: int) -> FeatureSettings:
         return self._descriptor(n_dims)._settings(n_dims)
 
     def _compute(self, clouds: list[Array]) -> Array:

@@ -26,8 +26,9 @@ Tensors = dict[str, NDArray]
 
 _TOGETHER = 1 << 22  # values of the Gaussian kernel that are held at a time
 _PIECE = 4096  # rows that one thread walks down the trees with
-# Of the quantiles at 0, 2, ..., 100 %: those of the normal distribution, at most 3.
-NORMAL_SCORES: Array = np.clip(ndtri(np.linspace(0.0, 1.0, 51)), -3.0, 3.0)
+FARTHEST = 3.0  # deviations from the mean; more count as so many
+# Of the quantiles at 0, 2, ..., 100 %: those of the normal distribution, at most these.
+NORMAL_SCORES: Array = np.clip(ndtri(np.linspace(0.0, 1.0, 51)), -FARTHEST, FARTHEST)
 
 
 def take(tensors: Tensors, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray:
@@ -93,8 +94,8 @@ class Scaling:
         ranks = [take(tensors, name, np.float64, shape) for name in ("quantiles", "scores")]
         if any((np.diff(knots, axis=0) < 0.0).any() for knots in ranks):
             raise ValueError("its quantiles or their scores do not rise")
-        if np.abs(ranks[1]).max() > NORMAL_SCORES[-1]:
-            raise ValueError(f"its scores are beyond {NORMAL_SCORES[-1]:g}")
+        if np.abs(ranks[1]).max() > FARTHEST:
+            raise ValueError(f"its scores are beyond {FARTHEST:g}")
         return cls(fill, mean, scale, constant, *ranks)
 
     @property
@@ -107,7 +108,15 @@ class Scaling:
         return {name: array for name, array in vars(self).items() if array is not None}
 
     def rows(self, features: Array) -> Array:
-        """What a head reads."""
+        """What a head reads: normalised features within `FARTHEST`.
+
+        A feature that hardly varies over the training set may be hundreds of deviations away in a cloud with
+        a few outliers, and would alone decide.
+        """
+        return np.clip(self.normalised(features), -FARTHEST, FARTHEST)
+
+    def normalised(self, features: Array) -> Array:
+        """Features without gaps, standardised or as normal scores."""
         filled = np.asarray(features, dtype=np.float64)
         filled = np.where(np.isfinite(filled), filled, self.fill)
         if self.quantiles is None or self.scores is None:

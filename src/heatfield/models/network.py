@@ -13,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.check import Array, as_clouds, check_choice, check_count
 from ..features.descriptor import check_known_lengths, check_same_dims
+from ..features.layout import FeatureSettings
 from ..features.points import PointSettings, PointTable, point_table
 from ..options import (
     Learned,
     Optimisation,
+    Outliers,
     Scales,
     Sums,
     Threads,
@@ -25,7 +27,6 @@ from ..options import (
     options,
     values_of,
 )
-from ..scales import SignatureSettings
 from .classifier import CloudClassifier
 from .cloud_model import CloudModel, Target
 from .heads import Tensors
@@ -52,7 +53,7 @@ class NetworkModel(Learned, Optimisation, CloudModel):
     def _fit_clouds(self, clouds: list[Array], target: NDArray[Any], groups: NDArray[Any] | None) -> Array:
         plan = self._plan(self._recipe(clouds[0].shape[1]), target, groups)
         self._fit(self._table(clouds, plan.learner.recipe, cache=self.cache), plan)
-        return diameters_of(clouds)
+        return diameters_of(clouds, drop=plan.learner.recipe.drops_isolated)
 
     def fit_features(
         self, features: PointTable, y: Target, *, n_dims: int, groups: Sequence[Any] | None = None
@@ -149,10 +150,10 @@ class NetworkModel(Learned, Optimisation, CloudModel):
 
     def _recipe(self, n_dims: int) -> PointSettings:
         """The features that are asked for."""
-        chosen = values_of(self, Scales, Sums, Threads) | {"lengths": self._given_lengths()}
+        chosen = values_of(self, Scales, Sums, Outliers, Threads) | {"lengths": self._given_lengths()}
         return PointSettings(n_dims, blocks=self.blocks, transition=self.transition, **chosen)  # type: ignore[arg-type]
 
-    def _scales(self, n_dims: int) -> SignatureSettings:
+    def _scales(self, n_dims: int) -> FeatureSettings:
         return self._recipe(n_dims)
 
     def _check_settings(self, target: NDArray[Any], n_dims: int, groups: NDArray[Any] | None) -> None:
@@ -198,6 +199,10 @@ class NetworkModel(Learned, Optimisation, CloudModel):
             check_same_dims(clouds, learner.recipe.n_dims, "the model")
         unit = learner.unit if learner is not None and learner.recipe == recipe else None
         return point_table(clouds, recipe, unit=unit, n_jobs=self.n_jobs, cache=cache)
+
+    @property
+    def _drops_isolated(self) -> bool:
+        return self.learner_.recipe.drops_isolated
 
     def _compute(self, clouds: list[Array]) -> PointTable:
         return self._table(clouds, self.learner_.recipe)

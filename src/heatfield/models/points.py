@@ -441,10 +441,13 @@ def balanced_rows(
 
 
 def extent_of(points: Array, n_threads: int = 1) -> tuple[float, float]:
-    """Mean distance to the nearest other point, and diameter; NaN of a cloud without two distinct points."""
+    """Mean distance to the nearest other point, and diameter, both without isolated points.
+
+    NaN of a cloud without two distinct points.
+    """
     if len(points) < 2:
         return np.nan, np.nan
-    arranged = ArrangedCloud.of(points, n_threads)
+    arranged = ArrangedCloud.of(points, n_threads, drop=True)
     return (arranged.spacing, arranged.diameter) if arranged.spacing > 0.0 else (np.nan, np.nan)
 
 

@@ -171,9 +171,12 @@ class InputRange:
         return dict(sorted(found.items()))
 
 
-def diameters_of(clouds: Sequence[Array]) -> Array:
-    """The largest distance of two points of each cloud; NaN for fewer than two distinct points."""
-    return np.concatenate([Batch.of([cloud]).extents[:, 1] for cloud in clouds])
+def diameters_of(clouds: Sequence[Array], *, drop: bool) -> Array:
+    """The largest distance of two points of each cloud; NaN for fewer than two distinct points.
+
+    ``drop`` leaves isolated points out.
+    """
+    return np.concatenate([Batch.of([cloud], drop=drop).extents[:, 1] for cloud in clouds])
 
 
 # --- gaps and scaling -----------------------------------------------------------------
@@ -231,10 +234,10 @@ class RoundOffScaler(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Array) -> Array:
-        """What heads read."""
+        """Features without gaps, normalised; heads read them clipped, see `Scaling.rows`."""
         check_is_fitted(self)
         X = validate_data(self, X, ensure_all_finite=False, dtype=np.float64, reset=False)
-        return self.scaling_.rows(X)
+        return self.scaling_.normalised(X)
 
 
 def _with_ranks(scaling: Scaling, rows: Array, noise: Array) -> Scaling:
@@ -277,8 +280,8 @@ class Prepared:
 
     @cached_property
     def svd(self) -> tuple[Array, Array, Array]:
-        """Singular vectors and values of the rows."""
-        left, values, right = np.linalg.svd(self.rows, full_matrices=False)
+        """Singular vectors and values of the centred rows."""
+        left, values, right = np.linalg.svd(self.rows - self.rows.mean(axis=0), full_matrices=False)
         return left, values, right
 
 

@@ -201,7 +201,8 @@ def fit_regressor(chosen: Candidate, training: Prepared) -> Linear | SupportVect
     if chosen.head == "ridge":
         left, values, right = training.svd
         along = values * (left.T @ target) / (values**2 + chosen.strength)
-        head = Linear((along @ right)[None], np.zeros(1))
+        coef = along @ right
+        head = Linear(coef[None], np.array([-coef @ training.rows.mean(axis=0)]))
     else:
         gamma, kernel = training.kernel
         fitted = SVR(C=chosen.strength, epsilon=_TUBE, kernel="precomputed").fit(kernel, target)

@@ -54,7 +54,7 @@ class Space:
                     "its cloud has fewer than two distinct points"
                 )
             with np.errstate(over="ignore"):
-                row = self.scaling.rows(some)
+                row = self.scaling.normalised(some)
             out[first : first + _BLOCK] = _bounded(row)
         return out
 
@@ -120,7 +120,7 @@ def fit_space(
     if metric == "learned":
         if labels is None:
             raise ValueError("metric='learned' needs labels: give one for each cloud")
-        directions = _discriminants(scaling.rows(some), labels[chosen])
+        directions = _discriminants(scaling.normalised(some), labels[chosen])
     return Space(metric, scaling, directions)
 
 

@@ -62,10 +62,11 @@ _LEADING = ("file", "points_in_file", "points")  # columns before all others
 BESIDE = {
     "file": "where the cloud came from",
     "points_in_file": "points in the file; nodes of a skeleton, vertices of a mesh",
-    "points": "points that were described",
+    "points": "points of the cloud",
     "label": "class, from the folder or from --labels",
-    "r_nn": "mean distance to the nearest other point, in the unit of the data",
-    "diameter": "largest distance between two points, in the unit of the data",
+    "isolated": "points that were left out because they are far from all others",
+    "r_nn": "mean distance to the nearest other point, in the unit of the data, of the points that are left",
+    "diameter": "largest distance between two of these points, in the unit of the data",
 }
 BESIDE_LENGTH = "sqrt(t) of this scale, in the unit of the data"  # length_s0, length_s1, ...
 _OF_SIGNATURES = ("n_scales", "c_min", "c_max", "lengths", "transition", "method", "tol")
@@ -88,9 +89,11 @@ class FeatureTable:
     n_dims : int
         Dimension of the points.
     points_in_file, points : (N,) arrays
-        How many points each file holds, and how many were described.
+        How many points each file holds, and how many of them are the cloud.
+    isolated : (N,) array
+        How many of these were left out because they are isolated.
     spacing, diameter : (N,) arrays
-        Mean distance to the nearest other point, and largest distance of two.
+        Mean distance to the nearest other point, and largest distance of two, of those that are left.
     lengths : (N, T) array
         Lengths sqrt(t) of the scales of each cloud.
     settings : dict
@@ -112,7 +115,7 @@ class FeatureTable:
     >>> table.features.shape, len(again), table.errors
     ((3, 744), 3, [])
     >>> list(table.columns())[:4], table.to_frame().shape, len(table.usable())
-    (['file', 'points_in_file', 'points', 'r_nn'], (3, 757), 3)
+    (['file', 'points_in_file', 'points', 'isolated'], (3, 758), 3)
     >>> table
     FeatureTable of 3 clouds: 744 columns, points in 3 dimensions, 0 errors
     """
@@ -124,6 +127,7 @@ class FeatureTable:
     n_dims: int
     points_in_file: NDArray[np.int64]
     points: NDArray[np.int64]
+    isolated: NDArray[np.int64]
     spacing: Array
     diameter: Array
     lengths: Array
@@ -165,7 +169,7 @@ class FeatureTable:
             name: [value for value, keep in zip(getattr(self, name), known, strict=True) if keep]
             for name in ("files", *([] if self.labels is None else ["labels"]))
         }
-        for name in ("features", "points_in_file", "points", "spacing", "diameter", "lengths"):
+        for name in ("features", "points_in_file", "points", "isolated", "spacing", "diameter", "lengths"):
             rows[name] = getattr(self, name)[known]
         errors = sorted([*self.errors, *empty], key=lambda error: error.file)
         return replace(self, **rows, errors=errors)
@@ -185,7 +189,7 @@ class FeatureTable:
 
     def _metadata_columns(self) -> dict[str, Any]:
         found: dict[str, Any] = {} if self.labels is None else {"label": self.labels}
-        found |= {"r_nn": self.spacing, "diameter": self.diameter}
+        found |= {"isolated": self.isolated, "r_nn": self.spacing, "diameter": self.diameter}
         return found | {f"length_s{a}": self.lengths[:, a] for a in range(self.lengths.shape[1])}
 
     def to_frame(self) -> Any:
@@ -273,6 +277,7 @@ class FeatureTable:
                 n_dims=n_dims,
                 points_in_file=np.asarray(columns["points_in_file"], np.int64),
                 points=np.asarray(columns["points"], np.int64),
+                isolated=np.asarray(columns["isolated"], np.int64),
                 spacing=np.asarray(columns["r_nn"], float),
                 diameter=np.asarray(columns["diameter"], float),
                 lengths=np.stack([np.asarray(columns[name], float) for name in lengths], axis=1),
@@ -500,12 +505,12 @@ def describe_some(
     Where lengths are still to be learnt, the values are the ends of each cloud's own schedule.
 
     counts (k, 3): points in the file, points described, dimension (-1 where it cannot be read); widths and
-    values of the rows; problems (k, 2): place and problem; extents (k, 2): spacing and diameter. With
+    values of the rows; problems (k, 2): place and problem; extents (k, 3): as of `describe_clouds`. With
     thumbnails: draws and drawn, the number of their points and these; units of the coordinates.
     """
     files, settings, asked, targets, thumbnails = load
     k = len(files)
-    counts, extents = np.full((k, 3), -1, np.int64), np.full((k, 2), np.nan)
+    counts, extents = np.full((k, 3), -1, np.int64), np.full((k, 3), np.nan)
     rows, problems, clouds = [np.empty(0)] * k, [("", "")] * k, dict[int, Cloud]()
 
     with quiet():  # rows of NaN are counted at the end
@@ -562,7 +567,7 @@ def _describe_rows(
     extents: Array, *, learning: bool,
 ) -> dict[int, tuple[str, str]]:  # fmt: skip
     """Features of some clouds of one dimension; what cannot be described costs that cloud only."""
-    found = np.full((len(own), 2), np.nan)
+    found = np.full((len(own), 3), np.nan)
     try:
         points = [as_points(clouds[i].points) for i in own]
         if learning:
@@ -611,7 +616,7 @@ def _table(
         lengths = np.tile(checked.lengths, (len(good), 1))
     else:
         with np.errstate(invalid="ignore", divide="ignore"):
-            low, high = checked.c_min * extents[:, :1] ** 2, checked.c_max * extents[:, 1:] ** 2
+            low, high = checked.c_min * extents[:, :1] ** 2, checked.c_max * extents[:, 1:2] ** 2
             lengths = np.sqrt(geometric(low, high, checked.n_scales)).reshape(len(good), checked.n_scales)
     return FeatureTable(
         files=[files[i] for i in good],
@@ -621,6 +626,7 @@ def _table(
         n_dims=expected,
         points_in_file=counts[good, 0],
         points=counts[good, 1],
+        isolated=extents[:, 2].astype(np.int64),
         spacing=extents[:, 0],
         diameter=extents[:, 1],
         lengths=lengths,

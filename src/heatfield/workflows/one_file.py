@@ -13,6 +13,7 @@ from .._base.check import Array, HeatFieldWarning, as_points, check_range, threa
 from .._base.files import write_atomically
 from .._base.progress import show_progress
 from .._base.summary import duration, plural
+from ..core.clouds import without_isolated
 from ..heat_signatures import expected_seconds
 from ..io import Cloud, chain_words, read_cloud
 from ..io.write import coordinate_unit
@@ -39,6 +40,8 @@ class FileInfo:
         All that the file holds: of skeletons and meshes their nodes.
     points : (m, n) array
         What would be described.
+    isolated : int
+        How many of them are isolated, see `isolated_points`: the rest of this is of the others.
     spacing, diameter : float
         Mean distance to the nearest other point, largest distance of two; NaN without two distinct points.
     lengths : (T,) array
@@ -61,6 +64,7 @@ class FileInfo:
     file: str
     cloud: Cloud
     points: Array
+    isolated: int
     spacing: float
     diameter: float
     lengths: Array
@@ -98,6 +102,9 @@ class FileInfo:
             lines.append(("described", plural(len(points), "point")))
         if np.isnan(self.spacing):
             return [*lines, ("scales", "none: two distinct points are needed")]
+        if self.isolated:
+            share = f"{100 * self.isolated / len(points):.2g} % of the points are isolated ({self.isolated})"
+            lines.append(("isolated", f"{share}; joint, and all below, leave them out"))
         lines.append(("r_nn", f"{self.spacing:.6g}  (mean distance to the nearest other point)"))
         lines.append(("diameter", f"{self.diameter:.6g}"))
         named = (f"s{a} {length:.4g}" for a, length in enumerate(self.lengths))
@@ -140,16 +147,18 @@ def info(file: PathLike, *, scales: Scales, reading: Reading) -> FileInfo:
     low, high = check_range(scales.c_min, scales.c_max)
     nan = float("nan")
     spacing, diameter, lengths, seconds, path = nan, nan, np.empty(0), nan, ""
+    described = without_isolated(points)
     if len(points):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HeatFieldWarning)
-            times = scale_schedule(points, scales.n_scales, c_min=low, c_max=high)
+            times = scale_schedule(described, scales.n_scales, c_min=low, c_max=high)
         spacing, diameter = float(np.sqrt(times[0] / low)), float(np.sqrt(times[-1] / high))
         lengths = np.sqrt(times) if scales.lengths is None else np.array(scales.lengths)
     if not np.isnan(spacing):
-        forecast = expected_seconds(points, lengths**2)
+        forecast = expected_seconds(described, lengths**2)
         seconds, path = forecast.seconds, forecast.path
-    return FileInfo(os.fspath(file), whole, points, spacing, diameter, lengths, seconds, path)
+    isolated = len(points) - len(described)
+    return FileInfo(os.fspath(file), whole, points, isolated, spacing, diameter, lengths, seconds, path)
 
 
 @takes(Scales, View, Reading, Local)

@@ -321,7 +321,7 @@ def _point_features(job: Job, model: HFSNetworkClassifier, found: Files, reading
         table,
         *found.classes_of(files),
         n,
-        InputRange.of(diameters_of(kept), [len(cloud) for cloud in kept]),
+        InputRange.of(diameters_of(kept, drop=table.recipe.drops_isolated), [len(cloud) for cloud in kept]),
         sorted(errors, key=lambda error: error.file),
         key_of(table.recipe.identity(), *kept),
         HFSDescriptor("joint")._fit_dims(n)._compute(kept) if len(kept) <= _FEW else None,
