@@ -81,9 +81,9 @@ struct PairKernels {
     void (*dense)(const Batch&, const double* nearest, int wanted, Index first, Index last, double* sums);
     // Sums with values on the sources: w (v_j - v_i) and w (v_j - v_i)**2 over the neighbours j of each point i. Values
     // are (fields, steps, total); task p weights those of scale from[p] by the w of scale to[p]. The result is
-    // (2, fields, tasks, total).
+    // (2, fields, tasks, total), or without `squares` (1, fields, tasks, total).
     void (*differences)(const Batch&, const double* values, Index fields, const Index* from, const Index* to, Index tasks,
-                        Index first, Index last, double* out);
+                        bool squares, Index first, Index last, double* out);
 };
 
 // Values are (rows, total), and `ends` (count) the columns at which segments end: one segment per cloud.

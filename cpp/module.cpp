@@ -272,9 +272,10 @@ void bind_pairs(nb::module_& m) {
             check(0 <= from.data()[p] && from.data()[p] < b.steps && 0 <= to.data()[p] && to.data()[p] < b.steps,
                   "from and to must be scales");
         }
-        check(fits(out, {2, fields, tasks, b.total}), "out must be (2, fields, tasks, points)");
+        const bool squares = length(out, 0) == 2;
+        check(fits(out, {squares ? 2 : 1, fields, tasks, b.total}), "out must be (1 or 2, fields, tasks, points)");
         check_run(first, last, b.total);
-        pairs().differences(b, values.data(), fields, from.data(), to.data(), tasks, first, last, out.data());
+        pairs().differences(b, values.data(), fields, from.data(), to.data(), tasks, squares, first, last, out.data());
     }, "sources"_x, "boxes"_x, "ends"_x, "times"_x, "n"_a, "log_accuracy"_a, "single"_a, "values"_x, "from_scale"_x,
        "to_scale"_x, "first"_a, "last"_a, "out"_x, FREE);
     m.def("dense_back", [](In1 sources, In1 boxes, InPlaces ends, In1 nearest, In2 times, Index n, double log_accuracy,

@@ -62,8 +62,9 @@ void dense(const Batch& b, const double* nearest, int wanted, Index first, Index
 }
 
 // Some fields at once: a weight is loaded once for them, and no addition waits for the one before.
-template <class T, int FIELDS> HF_ONCE void add_differences(const T* weight, const T* value, Index apart, Index count,
-                                                            Index i, double* first, double* second, Index stride) {
+template <class T, bool SQUARES, int FIELDS>
+HF_ONCE void add_differences(const T* weight, const T* value, Index apart, Index count, Index i, double* first,
+                             double* second, Index stride) {
     Vector<T> one[FIELDS]{}, two[FIELDS]{};
     T own[FIELDS];
     for (int f = 0; f < FIELDS; f++) own[f] = value[f * apart + i];
@@ -73,19 +74,19 @@ template <class T, int FIELDS> HF_ONCE void add_differences(const T* weight, con
         for (int f = 0; f < FIELDS; f++) {
             const Vector<T> step = load<T>(value + f * apart + j) - own[f], weighted = w * step;
             one[f] += weighted;
-            two[f] += weighted * step;
+            if (SQUARES) two[f] += weighted * step;
         }
     }
     for (int f = 0; f < FIELDS; f++) {
         first[f * stride] += total<T>(one[f]);
-        second[f * stride] += total<T>(two[f]);
+        if (SQUARES) second[f * stride] += total<T>(two[f]);
     }
 }
 
 // Fields are centred, so that single precision keeps its digits for the differences; those from the point's own
 // value do not cancel: the point itself, with the largest weight there is, keeps the variance comparable to the mean
-// square. Pairs are left out by twice the accuracy, because a square root follows.
-template <class T, int N>
+// square. With squares, pairs are left out by twice the accuracy, because a square root follows.
+template <class T, int N, bool SQUARES>
 void differences_of(const Batch& b, Member c, const double* values, Index fields, const Index* from, const Index* to,
                     Index tasks, Index first, Index last, double* out) {
     const Index m = c.s.m, blocks = blocks_of(m), steps = b.steps, room = m + MOST, half = fields * tasks * b.total;
@@ -100,7 +101,7 @@ void differences_of(const Batch& b, Member c, const double* values, Index fields
         for (Index i = 0; i < m; i++) centred.at[f * room + i] = T(value[i] - sum / double(m));
         for (Index i = m; i < room; i++) centred.at[f * room + i] = T(0);
     }
-    const double log_reach = 2.0 * b.log_accuracy + __builtin_log(double(m));
+    const double log_reach = (SQUARES ? 2.0 : 1.0) * b.log_accuracy + __builtin_log(double(m));
     double reach = 0.0;
     for (Index p = 0; p < tasks; p++) reach = larger(reach, 4.0 * log_reach * b.times[to[p] * b.count + c.number]);
     for (Index i = first; i < last; i++) {
@@ -129,10 +130,10 @@ void differences_of(const Batch& b, Member c, const double* values, Index fields
                                 some = fields - f == 4 ? 4 : smaller<Index>(3, fields - f);
                                 const T* value = centred.at + (f * steps + from[p]) * room + begin;
                                 double* place = out + (f * tasks + p) * b.total + c.start + i;
-                                (some == 1   ? add_differences<T, 1>
-                                 : some == 2 ? add_differences<T, 2>
-                                 : some == 3 ? add_differences<T, 3>
-                                             : add_differences<T, 4>)(tile.root() + begin - at, value, steps * room, count,
+                                (some == 1   ? add_differences<T, SQUARES, 1>
+                                 : some == 2 ? add_differences<T, SQUARES, 2>
+                                 : some == 3 ? add_differences<T, SQUARES, 3>
+                                             : add_differences<T, SQUARES, 4>)(tile.root() + begin - at, value, steps * room, count,
                                                                       i - begin, place, place + half, tasks * b.total);
                             }
                         }
@@ -143,15 +144,16 @@ void differences_of(const Batch& b, Member c, const double* values, Index fields
 }
 
 void differences(const Batch& b, const double* values, Index fields, const Index* from, const Index* to, Index tasks,
-                 Index first, Index last, double* out) {
-    for (Index c = 0; c < 2 * fields * tasks; c++)
+                 bool squares, Index first, Index last, double* out) {
+    for (Index c = 0; c < (squares ? 2 : 1) * fields * tasks; c++)
         for (Index i = first; i < last; i++) out[c * b.total + i] = 0.0;
     each_cloud(b, first, last, [&](Member c, Index lo, Index hi) {
         if (!(b.times[c.number] > 0.0)) return;
         by_axes_up_to_3(b.n, [&](auto axes) {
             constexpr int N = decltype(axes)::n;
-            (b.single ? differences_of<float, N> : differences_of<double, N>)(b, c, values, fields, from, to, tasks, lo,
-                                                                              hi, out);
+            const auto sum = b.single ? squares ? differences_of<float, N, true> : differences_of<float, N, false>
+                             : squares ? differences_of<double, N, true> : differences_of<double, N, false>;
+            sum(b, c, values, fields, from, to, tasks, lo, hi, out);
         });
     });
 }

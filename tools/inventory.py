@@ -432,8 +432,9 @@ def pages() -> Iterator[tuple[str, str]]:
 def features() -> Iterator[tuple[str, str]]:
     """Columns of each variant of the descriptor, by block, with a hash of all names in their order."""
     from heatfield import HFSDescriptor
+    from heatfield.features.layout import VARIANT_BLOCKS
 
-    for variant in ("simple", "desc", "joint"):
+    for variant in VARIANT_BLOCKS:
         for n in (2, 3):
             names = HFSDescriptor(variant).fit([np.eye(5, n)]).get_feature_names_out().tolist()
             blocks: dict[str, int] = {}

@@ -4,9 +4,9 @@
     python -m tools.write_golden pictures [FOLDER]    # tests/golden/pictures.npz instead
 
 Hashes are added for new cases of tests/helpers/generated_data.py; one that is kept never changes, since kept
-results belong to the same data (tests/datasets/test_data_hashes.py compares). The file of the descriptors is
-written when the schema number in `heatfield.features.layout` was raised: tests/features/test_descriptor.py
-compares with it.
+results belong to the same data (tests/datasets/test_data_hashes.py compares). A file of descriptors belongs
+to the schema number in `heatfield.features.layout`; variants that it does not have are added
+(tests/features/test_descriptor.py compares).
 
 Look at the pictures first: they are written as PNG into FOLDER where it is given.
 """
@@ -51,20 +51,17 @@ def write_data_hashes() -> None:
 
 
 def write_descriptors() -> None:
-    """Freeze a new schema."""
+    """Freeze the variants of a new schema, or those that its file does not have."""
     path = ROOT / "tests" / "golden" / f"descriptor_schema{SCHEMA}.json"
-    if path.exists():
-        print(f"{path.name} stays as it is: raise SCHEMA to freeze new values")
-        return
     points = np.random.default_rng(20261115).normal(size=(40, 3)).round(6)
-    variants = {}
-    for variant in VARIANT_BLOCKS:
+    kept = json.loads(path.read_text()) if path.exists() else {"points": points.tolist(), "variants": {}}
+    new = [variant for variant in VARIANT_BLOCKS if variant not in kept["variants"]]
+    for variant in new:
         descriptor = hf.HFSDescriptor(variant)
-        values = descriptor.fit_transform([points])[0]
-        variants[variant] = {"names": descriptor.get_feature_names_out().tolist(), "values": values.tolist()}
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({"points": points.tolist(), "variants": variants}) + "\n")
-    print(f"wrote {path.name}")
+        values = descriptor.fit_transform([points])[0].tolist()
+        kept["variants"][variant] = {"names": descriptor.get_feature_names_out().tolist(), "values": values}
+    path.write_text(json.dumps(kept) + "\n")
+    print(f"{path.name}: {len(new)} new variants; raise SCHEMA to freeze new values of the others")
 
 
 def write_pictures(folder: Path | None = None) -> None:

@@ -286,6 +286,24 @@ CHANNELS: tuple[Channel, ...] = (
 )
 
 
+@dataclass(frozen=True)
+class _Packed(Channel):
+    """Upper triangles of symmetric matrices."""
+
+    def shape(self, n: int) -> tuple[int, ...]:
+        return (n * (n + 1) // 2,)
+
+
+# What only blocks of the descriptor read; tables, files and pictures do not have them. They may take the
+# place of the sums that they follow from, and so they are the last.
+_TENSORS = (
+    _Packed("covariance", "C", "", ("covariance of r over 2t", _PURE, ""), formula=lambda s: s.packed,
+            needs=("first", "second")),
+    Channel("slopes", "G", "", ("√(2t)·∇ log u", _PURE, ""),
+            formula=lambda s: np.stack([*formulas.scaled_gradient(s.weight, s.first, s.t)]),
+            needs=("first",), per_axis=True),
+)  # fmt: skip
+
 # What `signatures` promises on the fast path, as multiples of tol; of these, relative to the value itself.
 BOUNDS = {
     **{channel.name: channel.bound for channel in CHANNELS if channel.bound == channel.bound},
@@ -301,10 +319,11 @@ def request_for(names: Iterable[str], *, exact: bool = False, **options: Any) ->
     ``exact``: the transition in closed form.
     """
     wanted = set(names)
-    for channel in CHANNELS:
+    known = (*CHANNELS, *_TENSORS)
+    for channel in known:
         if channel.name in wanted:
             wanted |= {*channel.needs} if channel.read else {channel.differences} if not exact else set()
-    chosen = [channel for channel in CHANNELS if channel.read is None and channel.name in wanted]
+    chosen = [channel for channel in known if channel.read is None and channel.name in wanted]
     if not exact:
         chosen = [replace(c, formula=None, needs=()) if c.differences else c for c in chosen]
     sums = {part for channel in chosen for part in channel.sums}

@@ -284,6 +284,9 @@ class Threads:
     )  # fmt: skip
 
 
+CLOSED_FORMS = ("simple", "desc", "joint", "oriented")
+
+
 @options
 class Outliers:
     """Points far from all others."""
@@ -303,8 +306,9 @@ class Features(ScalesOfMany, Sums, Outliers):
 
     variant: str = option(
         "The paper's HFS-simple (216 features in 3D at 8 scales) or HFS-desc (336, adds the spectrum of the"
-        " log-Hessian); joint (744) adds how the signatures vary together.",
-        choices=("simple", "desc", "joint"),
+        " log-Hessian); joint (744) adds how the signatures vary together, oriented (1068) how well the axes"
+        " of neighbours agree.",
+        choices=CLOSED_FORMS,
         kw_only=False,
         default="joint",
     )
@@ -312,8 +316,8 @@ class Features(ScalesOfMany, Sums, Outliers):
         "Use only these blocks of the variant, e.g. global,hds,dimension (default: all).", names, default=None
     )
     transition: str | None = option(
-        "Scale transition by finite differences, as in the paper, or in closed form (default: exact for"
-        " joint, difference otherwise).",
+        "Scale transition by finite differences, as in the paper, or in closed form (default:"
+        " difference for the paper's variants, exact for joint and oriented).",
         choices=("difference", "exact"),
         default=None,
     )
@@ -325,7 +329,7 @@ class ClosedForm(Features):
 
     variant: str = option(
         "Descriptor, see HFSDescriptor; auto is joint.",
-        choices=("auto", "simple", "desc", "joint"),
+        choices=("auto", *CLOSED_FORMS),
         kw_only=False,
         default="auto",
     )
@@ -336,9 +340,10 @@ class AnyVariant(Features):
     """Features of a cloud, pooled in closed form or by a network."""
 
     variant: str = option(
-        "Closed form: joint, or the paper's simple and desc (HFSClassifier). Learned pooling: the paper's"
-        " HFS-full (full) and HFS+DGCNN (dgcnn), which need torch (HFSNetworkClassifier). auto is joint.",
-        choices=("auto", "simple", "desc", "joint", "full", "dgcnn"),
+        "Closed form: joint, oriented, or the paper's simple and desc (HFSClassifier). Learned pooling: the"
+        " paper's HFS-full (full) and HFS+DGCNN (dgcnn), which need torch (HFSNetworkClassifier). auto is"
+        " joint.",
+        choices=("auto", *CLOSED_FORMS, "full", "dgcnn"),
         kw_only=False,
         default="auto",
     )

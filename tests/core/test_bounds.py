@@ -22,6 +22,7 @@ def test_docstrings_repeat_the_bounds():
     text = words(hf.HeatField)
     assert f"`dimension` to {dimension} relative to 1 + d, 2t `log_hessian` to {spectrum} absolute" in text
     assert f"its square to {bounds.DEVIATION_SQUARED:g} tol of the range squared" in words(hf.HFSDescriptor)
+    assert f"right to {bounds.ORIENTATION:g} tol over the size of the tensors" in words(hf.HFSDescriptor)
 
 
 def test_far_query_points_in_single_precision():

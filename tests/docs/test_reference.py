@@ -65,7 +65,7 @@ def test_every_verb_and_option_is_in_the_reference():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 11])
-@pytest.mark.parametrize("variant", ["simple", "desc", "joint"])
+@pytest.mark.parametrize("variant", ["simple", "desc", "joint", "oriented"])
 def test_every_column_is_explained(variant, n):
     layout = columns_page.layout_of(variant, n)
     for block, place in layout.columns.items():
@@ -78,14 +78,14 @@ def test_every_column_is_explained(variant, n):
 def test_describe_and_site_explain_columns_alike(tmp_path):
     """The dictionary beside a table of `describe`, row by row, against the page."""
     hf.write_points(tmp_path / "cloud.csv", np.random.default_rng(0).random((20, 3)))
-    words = ["describe", str(tmp_path / "cloud.csv"), "-o", str(tmp_path / "t.csv"), "--variant", "joint"]
+    words = ["describe", str(tmp_path / "cloud.csv"), "-o", str(tmp_path / "t.csv"), "--variant", "oriented"]
     assert main([*words, "--n-jobs", "1", "--quiet"]) == 0
     with open(tmp_path / "t.columns.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     page = columns_page.page()
     beside = dict(re.findall(r"^\| `(\w+)`(?: … `_s7`)? \| ([^|]+) \|$", page, re.M))
     sections = {part.split(")=")[0]: part for part in page.split("\n(columns-")[1:]}
-    assert {row["block"] for row in rows} == {"", *columns_page.layout_of("joint").columns}
+    assert {row["block"] for row in rows} == {"", *columns_page.layout_of("oriented").columns}
     for row in rows:
         if not row["block"]:
             name = re.sub(r"^length_s\d$", "length_s0", row["column"])

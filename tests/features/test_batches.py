@@ -8,11 +8,11 @@ import pytest
 import heatfield as hf
 from heatfield.features import describe
 from heatfield.features.describe import describe_clouds
-from heatfield.features.layout import DescriptorSettings
+from heatfield.features.layout import VARIANT_BLOCKS, DescriptorSettings
 from tests.helpers import reference
 from tests.helpers.agreement import assert_agree
 
-VARIANTS = ("simple", "desc", "joint")
+VARIANTS = tuple(VARIANT_BLOCKS)
 
 
 def adversarial(n):
@@ -71,12 +71,14 @@ def test_same_bits_with_other_options(options):
     )
 
 
-@pytest.mark.parametrize("block", ["gradient", "correlation", "coupling", "neighbourhood", "density"])
-def test_same_bits_of_single_blocks_of_joint(block):
+@pytest.mark.parametrize(
+    "block", ["gradient", "correlation", "coupling", "neighbourhood", "orientation", "density"]
+)
+def test_same_bits_of_single_blocks(block):
     clouds = adversarial(2)[4:9]
     np.testing.assert_array_equal(
-        hf.HFSDescriptor("joint", blocks=[block]).fit_transform(clouds),
-        one_by_one(clouds, "joint", blocks=[block])[0],
+        hf.HFSDescriptor("oriented", blocks=[block]).fit_transform(clouds),
+        one_by_one(clouds, "oriented", blocks=[block])[0],
     )
 
 
@@ -106,9 +108,9 @@ def test_clouds_without_two_places_between_others():
     full = [rng.normal(size=(20, 3)) for _ in range(2)]
     clouds = [np.empty((0, 3)), full[0], np.ones((1, 3)), np.ones((7, 3)), full[1]]
     with pytest.warns(hf.HeatFieldWarning, match="clouds 0, 2, 3"):
-        rows = hf.HFSDescriptor("joint").fit_transform(clouds)
+        rows = hf.HFSDescriptor("oriented").fit_transform(clouds)
     assert np.isnan(rows[[0, 2, 3]]).all()
-    np.testing.assert_array_equal(rows[[1, 4]], hf.HFSDescriptor("joint").fit_transform(full))
+    np.testing.assert_array_equal(rows[[1, 4]], hf.HFSDescriptor("oriented").fit_transform(full))
     with pytest.warns(hf.HeatFieldWarning, match="clouds 0, 2, 3"):
         rows = hf.HFSDescriptor("simple", lengths=(0.1, 1.0)).fit_transform(clouds)
     assert np.isnan(rows[[0, 2, 3]]).all()

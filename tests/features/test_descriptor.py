@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import heatfield as hf
 from heatfield._base.check import as_points
+from heatfield.features.blocks import BEYOND_PAPER
 from heatfield.features.layout import SCHEMA, VARIANT_BLOCKS
 from heatfield.models.read_out import RoundOffScaler, magnitudes
 from tests.helpers import reference, reference_joint
@@ -52,13 +53,32 @@ def test_agrees_with_the_reference(variant, name, n):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 @pytest.mark.parametrize("name", CLOUDS)
-def test_joint_agrees_with_the_reference(name, n):
+def test_joint_and_oriented_agree_with_the_reference(name, n):
     points = cloud(name, n)
-    found, _ = describe(points, "joint")
-    expected = reference_joint.descriptor(points)
+    found, columns = describe(points, "oriented")
+    expected = reference_joint.descriptor(points, "oriented")
     # Correlations of channels that hardly vary, and square roots of variances, have
     # lost digits before anybody compares them (measured: up to 1e-11).
     assert_agree(found, expected, 1e-10, floor=1.0, what=f"{name} {n}")
+    joint, _ = describe(points, "joint")
+    np.testing.assert_array_equal(found[: columns.columns["orientation"].start], joint)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_orientation_agrees_with_the_reference(n):
+    points = cloud("clusters", n, 300)
+    found, _ = describe(points, "oriented", blocks=["orientation"])
+    expected = reference_joint.orientation(points, reference.scale_schedule(points, 8))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+
+
+def test_no_direction_is_nan():
+    """At the corners of a square both axes are alike."""
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    found, columns = describe(square, "oriented", blocks=["orientation"])
+    expected = reference_joint.orientation(square, reference.scale_schedule(square, 8))
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    assert np.isnan(found[columns.names.index("orientation_agreement_s0_s0")])
 
 
 @pytest.mark.parametrize("name", ["sphere", "curve", "ball", "clusters"])
@@ -68,20 +88,21 @@ def test_float32(variant, name):
     exact, columns = describe(points, variant)
     single, _ = describe(points, variant, dtype="float32")
     floor = np.maximum(magnitudes(columns), 1e-3)
-    assert_agree(single, exact, 1e-4 if variant != "joint" else 1e-3, floor=floor, what=name)
+    assert_agree(single, exact, 1e-3 if variant in BEYOND_PAPER else 1e-4, floor=floor, what=name)
 
 
-@pytest.mark.parametrize("motion", ["rotation", "reflection", "translation", "permutation"])
+@pytest.mark.parametrize("motion", ["rotation", "reflection", "translation", "map", "permutation"])
 @pytest.mark.parametrize("name", ["sphere", "curve", "ball", "clusters", "duplicates"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_invariance(variant, name, motion):
-    points = cloud(name, 3)
+    points = np.round(cloud(name, 3) * 2.0**20) / 2.0**20  # so that adding 5e6 rounds nothing
     rng = np.random.default_rng(5)
     turn = rotation(3)
     moved = {
         "rotation": points @ turn.T,
         "reflection": points * [1.0, -1.0, 1.0] @ turn.T,
         "translation": points + rng.normal(size=3),
+        "map": points + 5e6,
         "permutation": rng.permutation(points),
     }[motion]
     here, _ = describe(points, variant)
@@ -98,9 +119,11 @@ def test_invariance(variant, name, motion):
         ("simple", 3, 216),
         ("desc", 3, 336),
         ("joint", 3, 744),
+        ("oriented", 3, 1068),
         ("simple", 2, 200),
         ("desc", 2, 280),
         ("joint", 2, 601),
+        ("oriented", 2, 917),
     ],
 )
 def test_width(variant, n, width):
@@ -179,7 +202,7 @@ def test_two_points_and_a_line_are_defined():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"variant": "full"}, "variant must be one of 'simple', 'desc', 'joint', got 'full'"),
+        ({"variant": "full"}, "variant must be one of 'simple', 'desc', 'joint', 'oriented', got 'full'"),
         ({"n_scales": 1}, "n_scales must be an integer of at least 2, got 1"),
         ({"c_min": 0.5}, "c_min and c_max must satisfy 0 < c_min < c_max, got 0.5 and 0.25"),
         ({"transition": "slope"}, "transition must be one of 'difference', 'exact', got 'slope'"),

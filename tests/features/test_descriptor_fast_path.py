@@ -1,16 +1,17 @@
 """Descriptors by the fast path: method and tol take effect, and pooling keeps the tolerance."""
 
+import re
+
 import numpy as np
 import pytest
-from tqdm import tqdm
 
 import heatfield as hf
 from heatfield.core import bounds
-from heatfield.core.clouds import ArrangedCloud
+from heatfield.core.clouds import ArrangedCloud, Buffers
 from heatfield.core.moments import WEIGHT
 from heatfield.core.planner import Costs, Request
 from heatfield.core.sums import scale_sums
-from heatfield.features.blocks import neighbourhood
+from heatfield.features.around import Around
 from tests.helpers import reference_joint
 from tests.helpers.clouds import cloud
 
@@ -61,32 +62,89 @@ def test_joint_keeps_the_promise(name, tol, costs, monkeypatch):
 
 
 @pytest.mark.parametrize("costs", COSTS)
+@pytest.mark.parametrize("tol", [1e-4, 1e-8])
+@pytest.mark.parametrize("name", ["sphere", "curve", "clusters"])
+def test_orientation_keeps_the_promise(name, tol, costs, monkeypatch):
+    """Errors are over the smallest size of what a column compares; below 100 tol there is no direction."""
+    monkeypatch.setattr("heatfield.core.planner.COSTS", COSTS[costs])
+    least = max(1e-4, 100 * tol)
+    monkeypatch.setattr("heatfield.features.blocks.orientation._LEAST_SIZE", least)
+    points, steps = cloud(name, 3, 500), 4
+    found, exact, columns = pair_of(points, "oriented", tol, n_scales=steps, blocks=["orientation"])
+    scales = hf.scale_schedule(points, steps)
+    S, G = reference_joint.tensors_and_gradients(points, scales)
+    size = np.sqrt((S**2).sum(axis=(2, 3)))
+    s = hf.signatures(points, scales, method="dense", transition="exact")
+    channels = {"density": np.log(s.density), "dimension": s.dimension, "transition": s.transition}
+    channels |= {f"spectrum{k + 1}": s.spectrum[:, :, k] for k in range(3)}
+    slope = np.linalg.norm(G, axis=2)
+
+    def rms(values):
+        return np.sqrt((values**2).mean())
+
+    def smallest(what, a, b):
+        if what.startswith("slope_") and what != "slope_along_axes":
+            other = slope[b] if what == "slope_slope" else channels[what.removeprefix("slope_")][:, a]
+            return min(slope[a].std(), other.std())
+        if what == "slope":
+            return min(rms(slope[a]), rms(slope[b]))
+        if what == "slope_along_axes":
+            return min(rms(slope[a]), size[b].mean())
+        smooth = np.sqrt((reference_joint.around(points, scales[b], S[a]) ** 2).sum(axis=(1, 2)))
+        known = (size[a] > 0.9 * least) & (smooth > 0.9 * least)
+        return {
+            "length": lambda: size[a].mean(),
+            "cosine": lambda: min(size[a][known].min(initial=1.0), smooth[known].min(initial=1.0)),
+            "axes": lambda: min(rms(size[a]), rms(size[b])),
+        }.get(what, lambda: min(rms(size[a]), rms(size[b]), rms(smooth)))()
+
+    compared = 0
+    for c, column in enumerate(columns.names):
+        what, *places = re.fullmatch(
+            r"orientation_(\w+?)(?:_(?:mean|p\d+))?_s(\d)(?:_s(\d))?", column
+        ).groups()
+        if np.isfinite(found[c]) and np.isfinite(exact[c]):
+            compared += 1
+            bound = smallest(what, int(places[0]), int(places[1] or 0))
+            assert abs(found[c] - exact[c]) <= bounds.ORIENTATION * tol / bound, column
+    assert compared >= 0.5 * len(exact)  # a loose tolerance leaves fewer directions
+
+
+def around_of(points, times, tol, costs):
+    """The points as what sums around them need, and their order."""
+    arranged = ArrangedCloud.of(points)
+    unit = np.ldexp(times, -2 * arranged.exponent)[:, None]
+    request = Request(tol=tol, costs=costs)
+    weight = np.array([scale_sums(arranged, arranged, t, request)[0][:, WEIGHT] for t in unit])
+    return Around(arranged, unit, lambda: weight, request, Buffers()), arranged.order
+
+
+@pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", ["ball", "curve", "clusters"])
-def test_squared_spreads_keep_the_promise(name, costs):
-    tol = 1e-6
-    points = cloud(name, 3, 500)
+def test_means_and_squared_spreads_keep_the_promise(name, costs):
+    tol, points = 1e-6, cloud(name, 3, 500)
     scales = hf.scale_schedule(points, 4)
     field = np.log(hf.signatures(points, scales, method="dense").density)
-    around = ArrangedCloud.of(points)
-    order = around.order
-    request = Request(tol=tol, costs=COSTS[costs])
-    for a, b in [(0, 1), (1, 2), (2, 3), (0, 3)]:
-        t = float(np.ldexp(scales[b], -2 * around.exponent))
-        mass = scale_sums(around, around, np.array([t]), request)[0][:, WEIGHT]
-        with tqdm(disable=True) as bar:
-            found = neighbourhood._deviation(around, t, mass, field[order, a], request, bar)
-        expected = reference_joint.neighbourhood_spread(points, scales, field, a, b)[order]
+    pairs = np.array([(0, 1), (1, 2), (2, 3), (0, 3)])
+    around, order = around_of(points, scales, tol, COSTS[costs])
+    means = list(around.means(field[order].T[None], pairs))
+    # Spreads are summed to a hundredth of the tolerance.
+    around, _ = around_of(points, scales, 100 * tol, COSTS[costs])
+    spreads = [rows[0] for _, rows in around.deviations(field[order].T[None], pairs)]
+    for (a, b), mean, found in zip(pairs, means, spreads, strict=True):
         unit = np.ptp(field[:, a])
+        expected = reference_joint.around(points, scales[b], field[:, a])[order]
+        assert np.abs(mean[0] - expected).max() <= bounds.MEAN * tol * unit
+        expected = reference_joint.neighbourhood_spread(points, scales, field, a, b)[order]
         assert np.abs(found**2 - expected**2).max() <= bounds.DEVIATION_SQUARED * tol * unit**2
         assert np.abs(found - expected).max() <= 4 * np.sqrt(tol) * unit
 
 
 def test_a_field_that_does_not_vary_has_no_spread():
-    around = ArrangedCloud.of(cloud("ball", 2, 100))
-    values, request = np.full(100, 3.0), Request(tol=1e-6)
-    with tqdm(disable=True) as bar:
-        found = neighbourhood._deviation(around, 0.1, np.ones(100), values, request, bar)
-    assert (found == 0.0).all()
+    around, _ = around_of(cloud("ball", 2, 100), np.array([0.1]), 1e-6, Costs())
+    values, pairs = np.full((1, 1, 100), 3.0), np.array([(0, 0)])
+    assert (next(around.deviations(values, pairs))[1] == 0.0).all()
+    assert (next(around.means(values, pairs)) == 3.0).all()
 
 
 @pytest.mark.parametrize("variant", ["simple", "desc"])
@@ -133,5 +191,5 @@ def test_the_classifier_sets_to_zero_what_varies_less_than_the_tolerance():
     features[:, 7] = 5.0 * (1.0 + 1e-5 * rng.normal(size=6))
     for options, varies in (({"method": "fast"}, False), ({}, True)):
         model = hf.HFSClassifier("simple", head="lda", tol=1e-6, n_scales=3, **options)
-        assert model.fit_features(features, labels, n_dims=2).readout_.constant[7] != varies
+        assert model.fit_features(features, labels, n_dims=2).readout_.scaling.constant[7] != varies
         assert model.descriptor_.tol == 1e-6

@@ -11,7 +11,7 @@ def assert_agree(found, expected, tol, *, floor=0.0, what=""):
     error = np.abs(found - expected)
     bad = error > tol * np.maximum(np.abs(expected), floor)
     if bad.any():
-        relative = error / np.maximum(np.abs(expected), floor or 1e-300)
+        relative = error / np.maximum(np.abs(expected), np.maximum(floor, 1e-300))
         worst = np.unravel_index(np.argmax(relative), error.shape)
         raise AssertionError(
             f"{what}: {bad.sum()} of {bad.size} beyond {tol:g}, worst at {tuple(map(int, worst))}: "

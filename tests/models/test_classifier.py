@@ -181,7 +181,11 @@ def test_labels_in_an_array_of_objects(tmp_path):
 
 WRONG = [
     ({"head": "tree"}, None, "head must be one of 'auto', 'lda', 'svm', 'mlp', got 'tree'"),
-    ({"variant": "full"}, None, "variant must be one of 'auto', 'simple', 'desc', 'joint', got 'full'"),
+    (
+        {"variant": "full"},
+        None,
+        "variant must be one of 'auto', 'simple', 'desc', 'joint', 'oriented', got 'full'",
+    ),
     ({"normalise": "log"}, None, "normalise must be one of 'auto', 'standard', 'rank', got 'log'"),
     ({"epochs": 0}, None, "epochs must be an integer of at least 1, got 0"),
     ({"inner_folds": 1}, None, "inner_folds must be an integer of at least 2, got 1"),

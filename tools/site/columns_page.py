@@ -24,13 +24,14 @@ read from left to right: **block**, **channel** or statistic, **scale**.
 | `correlation_density_dimension_s2` | block `correlation`; of log u with d over the points; scale 2 |
 | `coupling_spectrum2_s3_s5` | block `coupling`; of 2tλ₂ at scale 3 with 2tλ₂ at scale 5, over the points |
 | `neighbourhood_dimension_p90_s1_s4` | block `neighbourhood`; spread of d of scale 1 around a point at scale 4; 90th percentile |
+| `orientation_cosine_p10_s1_s4` | block `orientation`; cosine of the axes of scale 1 with their mean around the point at scale 4; 10th percentile |
 
 **What is `coupling_spectrum2_s3_s5`?** {coupling}
 
 Scale 0 is the finest, scale T - 1 the coarsest; `s.lengths` and `heatfield info FILE` give their lengths √t.
 Lengths are in the unit of the file. n is the number of coordinates of a point, here 3; with two coordinates there is no
-`spectrum_3` and no `d3`. NaN means that a value cannot be computed: fewer than two distinct points, or a correlation with a channel
-that does not vary.
+`spectrum_3` and no `d3`. NaN means that a value cannot be computed: fewer than two distinct points, a correlation with a channel
+that does not vary, or axes where no direction is preferred.
 
 | block | in | columns (3-D, 8 scales) |
 |---|---|---|
@@ -39,15 +40,15 @@ that does not vary.
 
 def page() -> str:
     """The whole dictionary in three dimensions at eight scales."""
-    joint, desc = layout_of("joint"), layout_of("desc")
+    widest, desc = layout_of("oriented"), layout_of("desc")
     text = _INTRO.format(schema=SCHEMA, coupling=_sentence(explain("coupling_spectrum2_s3_s5")))
-    blocks = VARIANT_BLOCKS["joint"]
+    blocks = VARIANT_BLOCKS["oriented"]
     for block in blocks:
         where = ", ".join(f"`{v}`" for v, has in VARIANT_BLOCKS.items() if block in has)
-        place = joint.columns[block]
+        place = widest.columns[block]
         text += f"| [`{block}`](#columns-{block}) | {where} | {place.stop - place.start} |\n"
     for block in blocks:
-        names = list(joint.names[joint.columns[block]])
+        names = list(widest.names[widest.columns[block]])
         if block in desc.columns:
             names = list(dict.fromkeys([*desc.names[desc.columns[block]], *names]))
         text += f"\n(columns-{block})=\n## {block}\n\n{_sentence_of(block)}\n\n{_table(names)}\n{_list(block, names)}"

@@ -14,5 +14,9 @@ RESPONSE = 4.0  # absolute
 SPECTRUM = 16.0  # absolute
 # Absolute; in closed form. By finite differences it has the error of the dimension over the step.
 TRANSITION = 16.0
+# Of the mean of a field around a point, in units of the field's range.
+MEAN = 4.0
 # Of the neighbourhood block: the square of a deviation, in units of the field's range squared.
 DEVIATION_SQUARED = 16.0
+# Of a column of the orientation block, over the smallest size of what it compares.
+ORIENTATION = 64.0

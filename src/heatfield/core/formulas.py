@@ -118,6 +118,12 @@ def contrast(weighted: Any, densities: Any, compositions: Any) -> Any:
 # --- beyond the paper ----------------------------------------------------------------
 
 
+def scaled_gradient(weight: Any, first: Any, t: Any) -> Iterator[Any]:
+    """The components of sqrt(2t) grad log u."""
+    root = (2.0 * t) ** 0.5
+    return (component / weight / root for component in first)
+
+
 def gradient_length(weight: Any, first: Any, t: Any) -> Any:
     """sqrt(2t) |grad log u|: how far to one side, in units of the kernel, the neighbours lie.
 

@@ -77,6 +77,7 @@ def difference_sums(
 ) -> None:
     """Sums of w (f_j - f_i) and of w (f_j - f_i)**2 around each point i, into ``out`` (2, F, pairs, total).
 
+    An ``out`` (1, F, pairs, total) gets the first of them only, in about half of the time.
     ``values`` are fields (F, T, total); a pair (a, b) weights the fields of scale a by the w of scale b.
     """
     times = np.ascontiguousarray(unit_times)

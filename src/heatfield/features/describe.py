@@ -17,12 +17,13 @@ from .._base.threads import run_pieces
 from ..core import formulas
 from ..core.clouds import ArrangedCloud, Batch, Buffers
 from ..core.evaluate import Outputs, evaluate, fill_differences, signatures_from_sums, totals
-from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT, WEIGHT
+from ..core.moments import ROOT_SQUARE, ROOT_WEIGHT, WEIGHT, Sums
 from ..core.planner import SMALL, Request, always_dense
 from ..core.sums import dense_sums, sums_shape
 from ..options import Features, Spectrum, Threads, takes
 from ..scales import SignatureSettings, geometric
-from .blocks import Around, Found, logarithm, registry
+from .around import Around
+from .blocks import Found, logarithm, registry
 from .layout import DescriptorSettings, FeatureSettings
 
 # Points of one batch: its tables stay in the processor's cache.
@@ -174,14 +175,16 @@ def _describe_batch(
                 energy = formulas.energy(both[:, 0], formulas.heat_factor(2.0 * times.T, n))
                 response = formulas.response(both[:, 0], both[:, 1], unit.T, n)
         own = {"transition": block[0], "dimension": block[2], "spectrum": block[3:]}
+        if request.directions:  # where they are asked for, they take the place of their sums
+            own |= {"covariance": Sums(sums, n).second, "slopes": Sums(sums, n).first}
         out = Outputs.empty(n, *shape[1:], request, own)
         signatures_from_sums(
             sums, batch.at_points(unit), batch.at_points(formulas.heat_factor(times, n)), n, out
         )
         fill_differences(out, batch.at_points(np.log(times)))
 
-        at = Around(batch, unit, lambda: sums[WEIGHT], request, buffers)
-        rows = _rows(_found(settings, block, out, batch.ends, times, energy, response, at=at), settings)
+        around = Around(batch, unit, lambda: sums[WEIGHT], request, buffers)
+        rows = _rows(settings, block, out, batch.ends, times, (energy, response), around)
     rows[~(times[0] > 0.0)] = np.nan
     left_out = [len(cloud) for cloud in clouds] - batch.sizes
     return rows, np.column_stack([batch.extents, left_out])
@@ -218,44 +221,29 @@ def _describe_one(points: Array, settings: DescriptorSettings, extents: Array, n
     found = evaluate(cloud, None, times, request)
     out = found.local
     block = np.stack([out.transition, out.density, out.dimension, *out.get("spectrum", ())])
-    at = Around.of(cloud, times, found, request)
-    ends, energy, response = np.array([cloud.order.size]), found.energy[None], found.response[None]
-    return _rows(_found(settings, block, out, ends, times.T, energy, response, at=at), settings)[0]
+    around = Around.of(cloud, times, found, request)
+    both = found.energy[None], found.response[None]
+    return _rows(settings, block, out, np.array([cloud.order.size]), times.T, both, around)[0]
 
 
-def _found(
+def _rows(
     settings: DescriptorSettings,
     channels: Array,
     local: Outputs,
     ends: np.ndarray,
     times: Array,
-    energy: Array,
-    response: Array,
-    *,
-    at: Around,
-) -> Found:
-    """What the blocks read; ``channels`` are transition, density, dimension and spectrum."""
+    both: tuple[Array, Array],
+    around: Around,
+) -> Array:
+    """All blocks (N, columns); ``channels``: transition, density, dimension, spectrum; ``both``: E2, C2."""
     channels[1] = logarithm(local.density) if settings.joint else local.density
-    is_dense = isinstance(at.places, Batch)
+    is_dense = isinstance(around.places, Batch)
     least = _LEAST_DEVIATION if is_dense else max(_LEAST_DEVIATION, _LEAST_IN_TOL * settings.tolerance)
-    return Found(
-        local,
-        channels,
-        ends,
-        times,
-        energy,
-        response,
-        least=least,
-        around=at,
-        joint=settings.joint,
-        centers=settings.centers,
-        hds_sigma=settings.hds_sigma,
-    )
-
-
-def _rows(found: Found, settings: DescriptorSettings) -> Array:
-    """All blocks of the layout, (N, columns)."""
-    rows = np.empty((len(found.ends), settings.columns.width))
+    found = Found(
+        local, channels, ends, times, *both, least, around,
+        settings.joint, settings.centers, settings.hds_sigma,
+    )  # fmt: skip
+    rows = np.empty((len(ends), settings.columns.width))
     for block, here in settings.columns.columns.items():
         rows[:, here] = registry()[block].values(found)
     return rows

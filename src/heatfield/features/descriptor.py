@@ -90,7 +90,8 @@ class HFSDescriptor(Features, Spectrum, Threads, CloudTransformer):
     points are NaN too. `HFSClassifier` fills such gaps from the training set.
 
     On the fast path errors do not grow by pooling; correlations are NaN where a channel varies by less than
-    100 tol, and the neighbourhood block has its square to 16 tol of the range squared.
+    100 tol, the neighbourhood block has its square to 16 tol of the range squared, and the orientation
+    block is right to 64 tol over the size of the tensors that it compares.
 
     Examples
     --------

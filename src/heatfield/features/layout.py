@@ -15,7 +15,7 @@ from .._base.summary import Summarised, Summary, plural
 from ..channels import blocks_with_spectrum
 from ..options import Features, Outliers, Spectrum, Threads, choices_of, names
 from ..scales import SignatureSettings
-from .blocks import Shape, registry
+from .blocks import ALL, BEYOND_PAPER, Shape, registry
 
 # The number of the layout: a change of a name, of the order, or of a value by more
 # than 1e-9 gets a new one.
@@ -23,7 +23,7 @@ SCHEMA = 2
 
 VARIANT_BLOCKS = {
     variant: tuple(block.name for block in registry().values() if variant in block.variants)
-    for variant in ("simple", "desc", "joint")
+    for variant in ALL
 }
 PAPER_BLOCKS = VARIANT_BLOCKS["desc"]
 
@@ -87,7 +87,7 @@ def layout(
     variant: str, blocks: tuple[str, ...], n: int, n_scales: int, centers: tuple[float, ...]
 ) -> Layout:
     """The layout of chosen blocks of a variant, in n dimensions."""
-    shape = Shape(variant == "joint", n, n_scales, centers)
+    shape = Shape(variant in BEYOND_PAPER, n, n_scales, centers)
     found: list[str] = []
     columns: dict[str, slice] = {}
     for block in VARIANT_BLOCKS[variant]:
@@ -180,7 +180,7 @@ class DescriptorSettings(FeatureSettings):
     @property
     def joint(self) -> bool:
         """Whether densities and energies enter as logarithms."""
-        return self.variant == "joint"
+        return self.variant in BEYOND_PAPER
 
     @property
     def column_names(self) -> Iterator[str]:

@@ -26,7 +26,7 @@ from ..core.evaluate import Evaluation, evaluate, heat_dimension_spectrum
 from ..core.planner import always_dense
 from ..options import names
 from .blocks import registry
-from .blocks.neighbourhood import deviation_at_points, pairs_of_scales, scale_pairs
+from .blocks.neighbourhood import deviation_at_points, pairs_of_scales
 from .blocks.whole import global_block
 from .describe import warn_of_empty
 from .layout import PAPER_BLOCKS, SCHEMA, FeatureSettings
@@ -120,7 +120,7 @@ def features_of(points: Array, settings: PointSettings, n_threads: int = 1) -> t
     out = found.local
     second = None
     if "neighbourhood" in settings.point_blocks:
-        second = np.empty((len(points), len(scale_pairs(settings.n_scales)) * (2 + settings.n_dims)))
+        second = np.empty((len(points), len(pairs_of_scales(settings.n_scales)) * (2 + settings.n_dims)))
         second[cloud.order] = deviation_at_points(cloud, scales, found, request).T
     whole = [_whole_block(found, block, scales[0], settings) for block in settings.whole_blocks]
     out.turn_round(found.rows, n_threads)
@@ -322,18 +322,15 @@ def point_table(
         found = _load(place, recipe, clouds)
         if found is not None:
             return found
-    starts = _starts(clouds)
-    width = len(recipe.point_names)
-    rows = np.empty((starts[-1], width), np.float32)
-    whole = np.empty((len(clouds), len(recipe.whole_names)))
-    coordinates = np.zeros((starts[-1], recipe.n_dims), np.float32)
+    made = _blank(clouds, recipe)
+    starts = made.starts
 
     def write(i: int, table: Array, of_cloud: Array) -> None:
-        whole[i] = of_cloud
+        made.whole[i] = of_cloud
         with np.errstate(over="ignore"):  # a cloud in another unit may be out of single precision
-            rows[starts[i] : starts[i + 1]] = (table - shift) / scale
+            made.rows[starts[i] : starts[i + 1]] = (table - shift) / scale
         if len(clouds[i]):
-            coordinates[starts[i] : starts[i + 1]] = unit_ball(clouds[i])
+            made.coordinates[starts[i] : starts[i + 1]] = unit_ball(clouds[i])
 
     run = partial(each_cloud, clouds=clouds, method=recipe.method, n_threads=thread_count(n_jobs))
     rest = np.arange(len(clouds))
@@ -351,17 +348,27 @@ def point_table(
         rest = np.setdiff1d(rest, pilots)
     shift, scale = unit
     run(lambda i, threads: write(i, *features_of(clouds[i], recipe, threads)), chosen=rest.tolist())
-    made = PointTable(rows, starts, whole, coordinates, shift, scale, recipe)
-    warn_of_empty(rows[starts[:-1]], "nothing is known of them")
+    made = replace(made, shift=shift, unit=scale)
+    warn_of_empty(made.rows[starts[:-1]], "nothing is known of them")
     if place is not None:
         _store(place, made)
     return made
 
 
-def _starts(clouds: Sequence[Array]) -> NDArray[np.int64]:
-    """Where each cloud begins; one without points has a row all the same."""
+def _blank(clouds: Sequence[Array], recipe: PointSettings) -> PointTable:
+    """A table to be filled; a cloud without points has a row all the same."""
     sizes = [max(1, len(cloud)) for cloud in clouds]
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    width = len(recipe.point_names)
+    return PointTable(
+        np.empty((starts[-1], width), np.float32),
+        starts,
+        np.empty((len(clouds), len(recipe.whole_names))),
+        np.zeros((starts[-1], recipe.n_dims), np.float32),
+        np.zeros(width),
+        np.ones(width),
+        recipe,
+    )
 
 
 def _pilot(tables: Sequence[Array]) -> tuple[Array, Array]:
@@ -405,21 +412,11 @@ def _load(place: Path, recipe: PointSettings, clouds: Sequence[Array]) -> PointT
 
 def _fits(table: PointTable, clouds: Sequence[Array]) -> bool:
     """Whether a stored table is one of these clouds: shapes, types, and finite units."""
-    width, starts = len(table.recipe.point_names), _starts(clouds)
-    wanted = {
-        "rows": ((starts[-1], width), np.float32),
-        "starts": (starts.shape, np.int64),
-        "whole": ((len(clouds), len(table.recipe.whole_names)), np.float64),
-        "coordinates": ((starts[-1], table.recipe.n_dims), np.float32),
-        "shift": ((width,), np.float64),
-        "unit": ((width,), np.float64),
-    }
-    found = {
-        name: (array.shape, array.dtype) for name, array in ((name, getattr(table, name)) for name in _ARRAYS)
-    }
+    blank = _blank(clouds, table.recipe)
+    pairs = [(getattr(table, name), getattr(blank, name)) for name in _ARRAYS]
     return (
-        found == wanted
-        and np.array_equal(table.starts, starts)
+        all((one.shape, one.dtype) == (other.shape, other.dtype) for one, other in pairs)
+        and np.array_equal(table.starts, blank.starts)
         and bool(np.isfinite(table.shift).all() and (table.unit > 0).all() and np.isfinite(table.unit).all())
         and bool(np.isfinite(table.coordinates).all())
     )

@@ -13,7 +13,7 @@ from .._base.check import Array, as_lengths, check_choice, check_count, check_nu
 from ..channels import request_for, values_of
 from ..core.clouds import ArrangedCloud, Targets
 from ..core.evaluate import Outputs, evaluate
-from ..features.blocks.neighbourhood import deviation_at_points, scale_pairs
+from ..features.blocks.neighbourhood import deviation_at_points, pairs_of_scales
 from ..options import names
 
 Features = NDArray[np.float32]
@@ -130,7 +130,7 @@ class PointFeatureSettings:
             return ["height"]
         if block == "neighbourhood":
             fields = [name for own in ("density", "dimension", "spectrum") for name in self._at_length(own)]
-            pairs = scale_pairs(len(self.lengths))
+            pairs = pairs_of_scales(len(self.lengths))
             return [f"neighbourhood_{f}_s{a}_s{b}" for f in fields for a, b in pairs]
         if block == "fine":
             return [f"{name}_fine" for own in self.fine_blocks for name in self._at_length(own)]

@@ -19,10 +19,14 @@ import numpy as np
 from ... import _core
 from ..._base.check import Array
 from ...channels import Words, words_of
-from ...core import formulas
-from ...core.clouds import ArrangedCloud, Batch, Buffers
-from ...core.evaluate import Evaluation, Outputs
-from ...core.planner import Request
+from ...core.evaluate import Outputs
+from ...options import CLOSED_FORMS
+from ..around import Around
+
+# Which variants have a block: all, those with the spectrum, those beyond the paper.
+BEYOND_PAPER = ("joint", "oriented")
+WITH_SPECTRUM = ("desc", *BEYOND_PAPER)
+ALL = CLOSED_FORMS
 
 # Of the values at the points, in the order of `_core.pool`.
 STATISTICS = {
@@ -44,28 +48,6 @@ class Shape:
     n: int
     n_scales: int
     centers: Sequence[float]
-
-
-@dataclass(frozen=True, eq=False)
-class Around:
-    """What sums around the points need, such as averages of a field weighted by heat."""
-
-    places: Batch | ArrangedCloud  # a batch: every pair; one cloud: to the tolerance of the request
-    unit: Array  # (T, N) times in the unit of each cloud
-    weight: Callable[[], Array]  # (T, total) sums of w
-    request: Request
-    buffers: Buffers
-
-    @classmethod
-    def of(cls, cloud: ArrangedCloud, times: Array, found: Evaluation, request: Request) -> Around:
-        """The points of one cloud, by the path of its signatures at the times (1, T)."""
-        return cls(
-            Batch.one(cloud) if found.plan.tol is None else cloud,
-            np.ldexp(times, -2 * cloud.exponent).T,
-            lambda: found.local.density / formulas.heat_factor(times.T, len(cloud.points)),
-            request,
-            Buffers(),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +93,7 @@ class Block:
     values: Callable[[Found], Array]  # (N, columns)
     meaning: tuple[str, Callable[..., Meaning]]  # a pattern of these names, and what its groups mean
     order_one: bool = False  # differences of numbers of order one: their round-off is that of 1
-    needs: tuple[str, ...] = ()  # beside density and dimension: "spectrum", "gradient", "energy"
+    needs: tuple[str, ...] = ()  # beside density and dimension: channels, and "energy"
 
 
 @cache

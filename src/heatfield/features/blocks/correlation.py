@@ -9,7 +9,18 @@ import numpy as np
 
 from ... import _core
 from ..._base.check import Array
-from . import CHANNEL, Block, Found, Meaning, Shape, channel_name, channel_order, channel_words, scale_words
+from . import (
+    BEYOND_PAPER,
+    CHANNEL,
+    Block,
+    Found,
+    Meaning,
+    Shape,
+    channel_name,
+    channel_order,
+    channel_words,
+    scale_words,
+)
 
 _STEPS = (1, 2)  # how many scales apart
 
@@ -76,7 +87,7 @@ BLOCKS = (
     Block(
         "correlation",
         7,
-        ("joint",),
+        BEYOND_PAPER,
         "correlation of two channels over the points",
         _correlation_names,
         lambda found: _values(found, _correlated(*found.channels.shape[:2])),
@@ -87,7 +98,7 @@ BLOCKS = (
     Block(
         "coupling",
         8,
-        ("joint",),
+        BEYOND_PAPER,
         "correlation of a channel with itself at a coarser scale",
         _coupling_names,
         lambda found: _values(found, _coupled(*found.channels.shape[:2])),

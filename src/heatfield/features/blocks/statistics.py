@@ -6,7 +6,19 @@ from collections.abc import Iterator
 
 from ..._base.check import Array
 from ...channels import words_of
-from . import STATISTIC, STATISTICS, Block, Found, Meaning, Shape, pooled, scale_words
+from . import (
+    ALL,
+    BEYOND_PAPER,
+    STATISTIC,
+    STATISTICS,
+    WITH_SPECTRUM,
+    Block,
+    Found,
+    Meaning,
+    Shape,
+    pooled,
+    scale_words,
+)
 
 
 def _names(shape: Shape) -> Iterator[str]:
@@ -33,12 +45,11 @@ def _meaning(block: str, s: str, a: str, log: str | None = None, k: str = "") ->
 
 
 _EACH = rf"{STATISTIC}_s(?P<a>\d+)"
-_ALL = ("simple", "desc", "joint")
 BLOCKS = (
     Block(
         "density",
         2,
-        _ALL,
+        ALL,
         "heat field u at the points, pooled over them (joint: its logarithm)",
         _density_names,
         lambda found: pooled(found.channels[1:2], found.ends),
@@ -47,7 +58,7 @@ BLOCKS = (
     Block(
         "dimension",
         3,
-        _ALL,
+        ALL,
         "heat dimension: 1 on a filament, 2 on a surface, 3 in a volume",
         _names,
         lambda found: pooled(found.channels[2:3], found.ends),
@@ -56,7 +67,7 @@ BLOCKS = (
     Block(
         "transition",
         4,
-        _ALL,
+        ALL,
         "tau, how fast the dimension changes with log t",
         _names,
         lambda found: pooled(found.channels[0:1], found.ends),
@@ -66,7 +77,7 @@ BLOCKS = (
     Block(
         "spectrum",
         5,
-        ("desc", "joint"),
+        WITH_SPECTRUM,
         "2t times an eigenvalue of the log-Hessian: 0 along the data, -1 across",
         _spectrum_names,
         lambda found: pooled(found.channels[3:], found.ends),
@@ -77,7 +88,7 @@ BLOCKS = (
     Block(
         "gradient",
         6,
-        ("joint",),
+        BEYOND_PAPER,
         "sqrt(2t) |grad log u|: how far to one side the neighbours lie",
         _names,
         _gradient_values,

@@ -9,7 +9,7 @@ import numpy as np
 from ..._base.check import Array
 from ...core import formulas
 from ...core.evaluate import heat_dimension_spectrum
-from . import Block, Found, Meaning, Shape, logarithm, scale_words
+from . import ALL, Block, Found, Meaning, Shape, logarithm, scale_words
 
 # What it is, unit, what a high value means.
 _WORDS = {
@@ -76,7 +76,7 @@ BLOCKS = (
     Block(
         "global",
         0,
-        ("simple", "desc", "joint"),
+        ALL,
         "of the cloud as a whole: energy E2, response C2, roughness, relative roughness",
         _global_names,
         lambda found: global_block(found.energy, found.response, found.times.T, log=found.joint),
@@ -86,7 +86,7 @@ BLOCKS = (
     Block(
         "hds",
         1,
-        ("simple", "desc", "joint"),
+        ALL,
         "heat dimension spectrum: share of the points near a dimension; contrast: that share "
         "weighted by heat, minus the plain share",
         _hds_names,
