@@ -147,6 +147,31 @@ HUNGRY: dict[str, Callable[[], bytes]] = {
         for i in range(180_000)
     ),
     "blocks.cif": lambda: b"".join(b"data_a%d\n_a.b c\n" % i for i in range(500_000)),
+    "nested.gltf": lambda: b'{"asset":{},"nodes":[' + b"{}," * 3_000_000 + b"{}]}",
+    "elements.nml": lambda: b"<things>" + b'<node id="1" x="1" y="1" z="1"/>' * 280_000 + b"</things>",
+    "empty.nml": lambda: b"<things>" + b"<a/>" * 2_400_000 + b"</things>",
+    "deep.nml": lambda: b"<things>" + b"<a>" * 3_000_000,
+    "arrays.vtp": lambda: (
+        b'<VTKFile type="PolyData"><PolyData><Piece><PointData>'
+        + b'<DataArray type="Int8"/>' * 390_000
+        + b"</PointData></Piece></PolyData></VTKFile>"
+    ),
+    "ones.vtp": lambda: (
+        b'<VTKFile type="PolyData"><PolyData><Piece><Points><DataArray type="Float32" NumberOfComponents="3">'
+        + b"1 " * 4_800_000
+        + b"</DataArray></Points></Piece></PolyData></VTKFile>"
+    ),
+    "ones.vtk": lambda: (
+        b"# vtk DataFile Version 4.2\n\nASCII\nDATASET POLYDATA\nPOINTS 1500000 float\n" + b"1 " * 4_500_000
+    ),
+    "lists.bcif": lambda: (
+        b"\x82\xa7encoder\xdd\x00\x90\x00\x00" + b"\x90" * 9_437_184 + b"\xaadataBlocks\x90"
+    ),
+    "words.bcif": lambda: (
+        b"\x82\xa7encoder\xdd\x00\x30\x00\x00" + b"\xa2ab" * 3_145_728 + b"\xaadataBlocks\x90"
+    ),
+    "brackets.asc": lambda: b"((Dendrite)\n" + b"(0 0 0 1)" * 1_000_000 + b")",
+    "branches.asc": lambda: b"((Dendrite)\n(0 0 0 1)" + b"((0 0 1 1))" * 800_000 + b")",
     "values.cif": lambda: (
         b"data_a\nloop_\n_atom_site.Cartn_x\n_atom_site.Cartn_y\n_atom_site.Cartn_z\n"
         + b"_atom_site.label_atom_id\n"

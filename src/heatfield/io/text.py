@@ -18,6 +18,7 @@ from .limits import MOST_COLUMNS, ReadError, Source
 
 LONGEST_LINE = 2**20
 _FIRST_PIECE, _PIECE = 2**14, 2**19
+_DEEPEST = 1000  # elements of XML within one another
 _WORTH = 2**18  # bytes of text from which on pyarrow is imported
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # one way to match: linear time
 
@@ -339,9 +340,22 @@ def read_xml(
         raise source.error("declares a document type, which is not read", place)
 
     parser.StartDoctypeDeclHandler = refused
-    parser.StartElementHandler = lambda name, given: start(name.rpartition(":")[2], given)
-    if end is not None:
-        parser.EndElementHandler = lambda name: end(name.rpartition(":")[2])
+    depth = 0
+
+    def opened(name: str, given: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            raise source.error(f"nests more than {_DEEPEST} elements", place)
+        start(name.rpartition(":")[2], given)
+
+    def closed(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        if end is not None:
+            end(name.rpartition(":")[2])
+
+    parser.StartElementHandler, parser.EndElementHandler = opened, closed
     if text is not None:
         parser.CharacterDataHandler = text
         parser.buffer_text = True
