@@ -1,88 +1,69 @@
-"""Why noise and outliers move the descriptor: the scales follow the mean distance to the nearest point.
+"""What outliers, missing points and noise cost: trained on clouds as they are, tested on changed ones.
 
     python -m benchmarks.robust_scales --data FOLDER    # writes benchmarks/results/robust_scales.json
 
-Trained on clouds as they are, tested on changed ones, five folds. "own": each cloud has the scales of the
-paper's schedule, t_min from its mean distance to the nearest point. "clean": a changed cloud has the scales
-of the cloud before the change, which nobody knows outside an experiment; it tells how much is due to the
-scales. "median": the schedule with the median distance in place of the mean, in training and in the test.
-Read out by support vectors, which need no seed. One thread.
+FOLDER holds neurons4, spines3, shapes10, trees8 and cath15. ``HFSClassifier("joint")`` with its own read-out,
+five folds; "drop": isolated points are left out, the default; "keep": they stay. Outliers are points that are
+added uniformly in the box of a cloud, noise is Gaussian, in shares of the root mean square distance from the
+centroid. One thread. A stopped run goes on.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy.spatial import KDTree
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 import heatfield as hf
 from benchmarks.lib.machine import machine
 from benchmarks.lib.results import RESULTS, read, write
 from heatfield_bench import DATA_SETS
-from heatfield_bench._evaluate import NONE, ROBUSTNESS, changed
-from heatfield_bench._sets import Size, load
+from heatfield_bench._evaluate import NONE, Change, changed, scores
+from heatfield_bench._sets import Loaded, Size, load
 
 OUTPUT = RESULTS / "robust_scales.json"
-WAYS = ("own", "clean", "median")
+SETS = ("neurons4", "spines3", "shapes10", "trees8", "cath15")
+OUTLIERS = (Change("outliers", 0.01), Change("outliers", 0.05))
+CHANGES = (NONE, *OUTLIERS, Change("missing", 0.1), Change("missing", 0.3), Change("noise", 0.01))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="a folder of neurons4 or another data set")
-    parser.add_argument("--name", default="neurons4", help="of the data set (default neurons4)")
+    parser.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
+    parser.add_argument("--sets", default=",".join(SETS), help="some of them (default: all)")
     options = parser.parse_args()
-    data = load(DATA_SETS[options.name], options.data, Size())
-    found = {**read(OUTPUT, {}), **machine()}
-    rows = found.setdefault(options.name, {})
-    clean = [_lengths(cloud) for cloud in data.clouds]
-    train = {"own": _described(data.clouds, clean)}
-    train |= {"clean": train["own"], "median": _described(data.clouds, [_by_median(c) for c in data.clouds])}
-    for change in (NONE, *ROBUSTNESS):
-        clouds = changed(data.clouds, change)
-        lengths = {"own": map(_lengths, clouds), "clean": clean, "median": map(_by_median, clouds)}
-        rows[change.label] = {}
-        for way in WAYS:
-            tested = _described(clouds, list(lengths[way]))
-            rows[change.label][way] = _score(train[way], tested, data.labels, data.tests)
-        print(change.label, rows[change.label], flush=True)
-        write(OUTPUT, found)
+    found = read(OUTPUT, {})
+    for way in ("drop", "keep"):
+        for name in options.sets.split(","):
+            if way not in found.get(name, {}):
+                data = load(DATA_SETS[name], options.data / name, Size())
+                found.setdefault(name, {})[way] = _measured(data, way)
+                found |= machine()
+                print(name, way, found[name][way], flush=True)
+                write(OUTPUT, found)
 
 
-def _lengths(cloud: np.ndarray) -> np.ndarray:
-    return np.sqrt(hf.scale_schedule(cloud))
-
-
-def _by_median(cloud: np.ndarray) -> np.ndarray:
-    """The paper's schedule, from the median distance to the nearest distinct point."""
-    places = np.unique(cloud, axis=0)
-    nearest = KDTree(places).query(places, k=2)[0][:, 1]
-    own = _lengths(cloud)
-    return np.geomspace(own[0] * np.median(nearest) / nearest.mean(), own[-1], len(own))
-
-
-def _described(clouds: list[np.ndarray], lengths: list[np.ndarray]) -> np.ndarray:
-    return np.vstack(
-        [
-            hf.HFSDescriptor("desc", lengths=own).fit_transform([c])
-            for c, own in zip(clouds, lengths, strict=True)
-        ]
-    )
-
-
-def _score(train: np.ndarray, test: np.ndarray, labels: np.ndarray, folds: list[np.ndarray]) -> float:
-    """Mean accuracy over classes and folds, in percent."""
-    scores = []
-    for held_out in folds:
-        model = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), SVC(C=10.0))
-        right = model.fit(train[~held_out], labels[~held_out]).predict(test[held_out]) == labels[held_out]
-        scores.append(np.mean([right[labels[held_out] == label].mean() for label in np.unique(labels)]))
-    return round(100.0 * float(np.mean(scores)), 2)
+def _measured(data: Loaded, way: str) -> dict[str, Any]:
+    """By change: accuracy, the mean over classes and folds in percent; and the share of isolated points."""
+    model = hf.HFSClassifier("joint", isolated=way, n_jobs=1)
+    descriptor = hf.HFSDescriptor(**model.descriptor_options(), n_jobs=1)
+    clouds = {change.label: changed(data.clouds, change) for change in CHANGES}
+    tables = {label: descriptor.fit_transform(some) for label, some in clouds.items()}
+    right: dict[str, list[float]] = {label: [] for label in tables}
+    for test in data.tests:
+        model.fit_features(tables[NONE.label][~test], data.labels[~test], n_dims=data.n_dims)
+        for label, table in tables.items():
+            predicted = model.predict_features(table[test])
+            right[label].append(scores(data.labels[test], predicted)["macc"])
+    return {
+        label: {
+            "accuracy": round(float(np.mean(right[label])), 2),
+            "isolated": round(100.0 * float(np.mean(np.concatenate([*map(hf.isolated_points, some)]))), 3),
+        }
+        for label, some in clouds.items()
+    }
 
 
 if __name__ == "__main__":

@@ -47,12 +47,16 @@ def learned_page() -> str:
 
 
 def _scales(found: dict[str, Any]) -> str:
-    """Changed test clouds, by the scales that they are described at."""
-    rows = [
-        [label.replace("none", "as they are"), *(f"{row[way]:.1f}" for way in ("own", "clean", "median"))]
-        for label, row in found["neurons4"].items()
-    ]
-    head = ("neurons4", "scales of the changed cloud", "of the cloud before", "by the median distance")
+    """Changed test clouds, without isolated points and with them; in brackets how many points these are."""
+    head, rows = ["data set", "isolated points"], []
+    for name in (name for name, own in found.items() if "drop" in own):
+        for way, words in (("drop", "left out"), ("keep", "kept")):
+            own = found[name].get(way, {})
+            head[2:] = [label.replace("none", "as they are") for label in own] or head[2:]
+            cells = [f"{row['accuracy']:.1f}" for row in own.values()]
+            if way == "drop":
+                cells = [f"{c} ({r['isolated']:.2g} %)" for c, r in zip(cells, own.values(), strict=True)]
+            rows += [[name, words, *cells]] if own else []
     return f"`python -m benchmarks.robust_scales`, {when(found)}; percent right:\n\n{table(head, rows)}\n"
 
 
