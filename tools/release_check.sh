@@ -40,7 +40,7 @@ try base "[io,show]" "" "$python" "$root/tools/smoke_test.py"
 "$place/base/bin/heatfield" demo -o "$place/demo" --clouds 10 --n-jobs 1
 "$place/base/bin/heatfield" --version
 
-for extra in ${EXTRAS:-none io formats show torch search cluster}; do
+for extra in ${EXTRAS:-none io formats show torch cluster}; do
     echo "== extra alone: $extra"
     case $extra in none) extras="" ;; *) extras="[$extra]" ;; esac
     try "$extra" "$extras" "" "$python" "$root/tools/release_content.py" --extra "$extra"
