@@ -328,7 +328,8 @@ class ClosedForm(Features):
     """Features of a cloud."""
 
     variant: str = option(
-        "Descriptor, see HFSDescriptor; auto is joint.",
+        "Descriptor, see HFSDescriptor; auto is joint or oriented, whichever is better by cross-validation on"
+        " the training set.",
         choices=("auto", *CLOSED_FORMS),
         kw_only=False,
         default="auto",
@@ -341,8 +342,8 @@ class AnyVariant(Features):
 
     variant: str = option(
         "Closed form: joint, oriented, or the paper's simple and desc (HFSClassifier). Learned pooling: the"
-        " paper's HFS-full (full) and HFS+DGCNN (dgcnn), which need torch (HFSNetworkClassifier). auto is"
-        " joint.",
+        " paper's HFS-full (full) and HFS+DGCNN (dgcnn), which need torch (HFSNetworkClassifier). auto"
+        " is joint or oriented, whichever is better by cross-validation on the training set.",
         choices=("auto", *CLOSED_FORMS, "full", "dgcnn"),
         kw_only=False,
         default="auto",

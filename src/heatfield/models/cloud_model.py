@@ -23,7 +23,7 @@ from .heads import Head, Readout, Tensors
 from .read_out import Candidate, InputRange, Tables, checked_groups, diameters_of, new_scaler
 from .saving import load_estimator, save_estimator
 
-AUTO_VARIANTS = ("joint",)  # what variant="auto" compares; the last has the columns of all
+AUTO_VARIANTS = ("joint", "oriented")  # what variant="auto" compares; the last has the columns of all
 Target = Sequence[Any] | NDArray[Any]
 
 
