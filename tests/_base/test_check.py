@@ -122,7 +122,7 @@ WRONG_ADAPTIVE = [
     [(hf.signatures, {"scales": scales}, message) for scales, message in WRONG_SCALES]
     + [(hf.signatures, *row) for row in WRONG_OPTIONS]
     + [(hf.adaptive_scales, *row) for row in WRONG_ADAPTIVE],
-    ids=lambda value: str(value)[:40],
+    ids=lambda value: getattr(value, "__name__", str(value)[:40]),
 )
 def test_wrong_scales_and_options_are_repeated(call, options, message):
     with error(message):
