@@ -120,7 +120,7 @@ def test_samples_repeat_and_wrong_input_is_named():
         sample_manifold("klein", 10, random_state=0)
     with pytest.raises(ValueError, match="m must be an integer of at least 1, got 0"):
         sample_manifold("torus", 0, random_state=0)
-    with pytest.raises(ValueError, match=r"delta must lie between 0 and 1, got 1\.5"):
+    with pytest.raises(ValueError, match=r"delta must be a number above 0 and below 1, got 1\.5"):
         sample_manifold("torus", 10, random_state=0).window(1.5)
 
 
