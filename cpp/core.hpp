@@ -224,7 +224,7 @@ struct NearKernels {
     void (*near)(const NearTask&, Index first, Index last, double* sums);
 };
 
-struct Prices {  // seconds, in the order of heatfield.core.costs.Costs, then what is known of the transforms' grids
+struct Prices {  // seconds, in the order of heatfield.core.planner.Costs, then what is known of the transforms' grids
     double pair[3], target, fourier, call, read, modes, upsampling, grid_eps, grid_limit;
 };
 struct TransformCosts {

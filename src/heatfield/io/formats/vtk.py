@@ -1,7 +1,7 @@
 """VTK: the legacy format, and the XML formats of polygons (.vtp) and unstructured grids (.vtu).
 
-Read here: meshio knows neither .vtp nor polygons of the legacy format and bounds no decompression, and the
-library vtk ends the process on some damaged files. Kept are points, their data, and flat cells as triangles.
+Read here: meshio knows neither .vtp nor polygons of the legacy format and bounds no decompression; the
+library vtk was not tried. Kept are points, their data, and flat cells as triangles.
 """
 
 from __future__ import annotations
